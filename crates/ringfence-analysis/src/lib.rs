@@ -1,0 +1,1 @@
+//! Verdicts and statistics, computed from the record alone.

@@ -1,0 +1,1 @@
+//! The safe Rust face of the policy core in policy/.

@@ -1,0 +1,286 @@
+//! What happens in a run.
+//!
+//! A record is a header followed by one section per case. A section opens with
+//! [`Event::CaseBegin`], which declares everything later events refer to by
+//! index, and closes with [`Event::CaseEnd`]. Times are nanoseconds since the
+//! start of the case; they never decrease within a section.
+
+use serde::{Deserialize, Serialize};
+
+/// Who wrote the record, and on what.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    /// Target that ran the scenario: `sim`, `linux` or `hyp`.
+    pub target: String,
+    /// Version of the ringfence that wrote it.
+    pub ringfence_version: String,
+    /// Name of the scenario.
+    pub scenario: String,
+    /// The scenario's description.
+    pub description: String,
+    /// SHA-256 of the scenario file, lower-case hexadecimal.
+    pub scenario_sha256: String,
+    /// Name of the platform.
+    pub platform: String,
+    /// Kernel that ran it; `None` for a simulation.
+    pub kernel: Option<String>,
+    /// Seed of the run.
+    pub seed: u64,
+}
+
+/// One case: what ran, under which rules.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Case {
+    /// Name, such as `solo`, `solo/tau1`, `co-run` or `rt-gang`.
+    pub name: String,
+    /// Planned length in nanoseconds.
+    pub duration_ns: u64,
+    /// Number of cores of the platform.
+    pub cores: u16,
+    /// What the run promises, and so what the verdict checks.
+    pub claims: Claims,
+    /// Partitions: name and cores.
+    pub partitions: Vec<Partition>,
+    /// Gangs.
+    pub gangs: Vec<Gang>,
+    /// Real-time tasks.
+    pub tasks: Vec<Task>,
+    /// Threads of tasks and of best-effort work.
+    pub threads: Vec<Thread>,
+}
+
+/// What the enforcer of a case promises.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claims {
+    /// One gang at a time in every partition.
+    pub one_gang_at_a_time: bool,
+    /// Longest time a lower gang may still be seen on a core after a higher one
+    /// became runnable, in nanoseconds.
+    pub hand_over_ns: u64,
+    /// Best-effort traffic stays within the budgets.
+    pub budgets: Option<BudgetClaim>,
+}
+
+/// What the regulator promises.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BudgetClaim {
+    /// Refill period in nanoseconds.
+    pub period_ns: u64,
+    /// Most bytes by which the use in one period may exceed the budget.
+    pub quantum_bytes: u64,
+}
+
+/// A partition.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Partition {
+    /// Name.
+    pub name: String,
+    /// Core numbers, ascending.
+    pub cores: Vec<u16>,
+}
+
+/// A gang.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gang {
+    /// Name.
+    pub name: String,
+    /// Index into [`Case::partitions`].
+    pub partition: u16,
+    /// Priority, 1 to 99; bigger is more important.
+    pub priority: u8,
+    /// Read traffic it accepts per best-effort core in bytes per second; `None` is unlimited.
+    pub tolerance_read_bytes_per_second: Option<u64>,
+    /// Write traffic it accepts per best-effort core in bytes per second; `None` is unlimited.
+    pub tolerance_write_bytes_per_second: Option<u64>,
+}
+
+/// A periodic real-time task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Task {
+    /// Name.
+    pub name: String,
+    /// Index into [`Case::gangs`].
+    pub gang: u16,
+    /// Period in nanoseconds.
+    pub period_ns: u64,
+    /// Relative deadline in nanoseconds.
+    pub deadline_ns: u64,
+}
+
+/// A thread.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Thread {
+    /// Name, such as `dnn/0`.
+    pub name: String,
+    /// Index into [`Case::tasks`]; `None` for best-effort work.
+    pub task: Option<u16>,
+}
+
+/// Why a thread left its core.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OffReason {
+    /// Something else was more important; the thread is still runnable.
+    Preempted,
+    /// The thread waits: for its next job, at a barrier, for I/O.
+    Sleeping,
+    /// Its core is out of budget.
+    Throttled,
+    /// The run ended.
+    Ended,
+}
+
+/// Why a core's throttling ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum UnthrottleReason {
+    /// A new period began.
+    Refill,
+    /// No gang runs any more.
+    NoGang,
+}
+
+/// Traffic and time of one core since the case began; all fields only grow.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counters {
+    /// Bytes read from memory on behalf of this core.
+    pub read_bytes: u64,
+    /// Bytes written back to memory on behalf of this core.
+    pub write_bytes: u64,
+    /// The part of `read_bytes` read by best-effort threads.
+    pub best_effort_read_bytes: u64,
+    /// The part of `write_bytes` written by best-effort threads.
+    pub best_effort_write_bytes: u64,
+    /// Last-level cache accesses on behalf of this core.
+    pub llc_accesses: u64,
+    /// Last-level cache misses on behalf of this core.
+    pub llc_misses: u64,
+}
+
+/// One thing that happened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Event {
+    /// A section begins.
+    CaseBegin(Box<Case>),
+    /// A job of `task` was released.
+    JobReleased {
+        /// When.
+        time_ns: u64,
+        /// Index into [`Case::tasks`].
+        task: u16,
+        /// Number of the job, counted from 0 for each task.
+        job: u32,
+    },
+    /// The first thread of the job ran for the first time.
+    JobStarted {
+        /// When.
+        time_ns: u64,
+        /// Index into [`Case::tasks`].
+        task: u16,
+        /// Number of the job.
+        job: u32,
+    },
+    /// The last thread of the job finished it.
+    JobFinished {
+        /// When.
+        time_ns: u64,
+        /// Index into [`Case::tasks`].
+        task: u16,
+        /// Number of the job.
+        job: u32,
+    },
+    /// The job was dropped before it started.
+    JobDropped {
+        /// When.
+        time_ns: u64,
+        /// Index into [`Case::tasks`].
+        task: u16,
+        /// Number of the job.
+        job: u32,
+    },
+    /// A thread became runnable.
+    ThreadWoke {
+        /// When.
+        time_ns: u64,
+        /// Index into [`Case::threads`].
+        thread: u16,
+    },
+    /// A thread started to run on a core.
+    ThreadOn {
+        /// When.
+        time_ns: u64,
+        /// Core number.
+        core: u16,
+        /// Index into [`Case::threads`].
+        thread: u16,
+    },
+    /// A thread stopped running on a core.
+    ThreadOff {
+        /// When.
+        time_ns: u64,
+        /// Core number.
+        core: u16,
+        /// Index into [`Case::threads`].
+        thread: u16,
+        /// Why.
+        reason: OffReason,
+    },
+    /// The enforcer says which gang priority is active in a partition.
+    GangActive {
+        /// When.
+        time_ns: u64,
+        /// Index into [`Case::partitions`].
+        partition: u16,
+        /// Priority of the active gang; `None` when no gang is.
+        priority: Option<u8>,
+    },
+    /// The enforcer set a core's budgets, counted from the current period on.
+    BudgetSet {
+        /// When.
+        time_ns: u64,
+        /// Core number.
+        core: u16,
+        /// Bytes per period; `None` is unlimited.
+        read_bytes: Option<u64>,
+        /// Bytes per period; `None` is unlimited.
+        write_bytes: Option<u64>,
+    },
+    /// A core ran out of budget.
+    Throttled {
+        /// When.
+        time_ns: u64,
+        /// Core number.
+        core: u16,
+    },
+    /// A core may run best-effort work again.
+    Unthrottled {
+        /// When.
+        time_ns: u64,
+        /// Core number.
+        core: u16,
+        /// Why.
+        reason: UnthrottleReason,
+    },
+    /// Totals of a core, sampled; always at a period boundary of the regulator when one is active.
+    Counters {
+        /// When.
+        time_ns: u64,
+        /// Core number.
+        core: u16,
+        /// Totals since the case began.
+        counters: Counters,
+    },
+    /// Something a reader should know.
+    Message {
+        /// When.
+        time_ns: u64,
+        /// The text.
+        text: String,
+    },
+    /// A section is complete.
+    CaseEnd {
+        /// When the run really ended.
+        time_ns: u64,
+    },
+}

@@ -1,0 +1,1 @@
+//! Reports of a record: terminal, HTML, Perfetto, CSV, JSON.

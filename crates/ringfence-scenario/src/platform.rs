@@ -1,0 +1,196 @@
+//! The checked platform: cores, caches, DRAM and operating-system costs.
+
+/// A machine.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Platform {
+    /// Name, such as `raspberry-pi-3`.
+    pub name: String,
+    /// One line that says what it is.
+    pub description: String,
+    /// Number of cores, 1 to 512; targets state their own limits.
+    pub cores: u16,
+    /// Clock of every core in hertz.
+    pub frequency_hz: u64,
+    /// Costs of the operating system's own work.
+    pub os: OsCosts,
+    /// Caches and DRAM; `None` for a machine that only measures time, on which
+    /// [`crate::model::Program::Compute`] alone can run.
+    pub memory: Option<MemorySystem>,
+}
+
+/// What scheduling costs, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OsCosts {
+    /// From a core's switch decision to the first instruction of the next thread.
+    pub context_switch_ns: u64,
+    /// Extra work of a reschedule interrupt or timer interrupt on the core that takes it.
+    pub interrupt_ns: u64,
+    /// From sending a reschedule interrupt to its arrival on the other core.
+    pub reschedule_latency_ns: u64,
+    /// Period of the scheduler tick that shares a core between best-effort threads.
+    pub tick_ns: u64,
+}
+
+/// Everything between a core and its data.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MemorySystem {
+    /// Bytes of a cache line: a power of two, 16 to 256.
+    pub line_bytes: u32,
+    /// How a core issues accesses.
+    pub core: CoreModel,
+    /// Private first-level data cache.
+    pub l1: L1,
+    /// Shared last-level cache.
+    pub llc: Llc,
+    /// Main memory.
+    pub dram: Dram,
+}
+
+/// How a core issues memory accesses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CoreModel {
+    /// Cycles that issuing one access occupies the core.
+    pub issue_cycles: u32,
+    /// Cycles per instruction that is not a memory access, in thousandths.
+    pub cycles_per_instruction_milli: u32,
+    /// L1 misses a core may have outstanding before it stalls, at least 1.
+    pub outstanding_misses: u32,
+    /// Stores that miss wait here without stalling the core, at least 1.
+    pub store_buffer: u32,
+}
+
+/// A private first-level data cache: write-back, write-allocate, least recently used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct L1 {
+    /// Capacity in bytes.
+    pub size_bytes: u32,
+    /// Associativity.
+    pub ways: u32,
+    /// Load-to-use latency of a hit in core cycles.
+    pub latency_cycles: u32,
+}
+
+/// A shared last-level cache: banked, write-back, write-allocate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Llc {
+    /// Capacity in bytes.
+    pub size_bytes: u32,
+    /// Associativity.
+    pub ways: u32,
+    /// Load-to-use latency of an uncontended hit, seen from the core, in core cycles.
+    pub latency_cycles: u32,
+    /// How lines map to banks: each function is a mask of physical address bits
+    /// whose parity is one bit of the bank's number. Empty is one bank.
+    pub bank_functions: Vec<u64>,
+    /// Core cycles that one access occupies its bank.
+    pub bank_service_cycles: u32,
+    /// Distinct lines that may be missing at a time.
+    pub mshrs: u32,
+    /// Which line a set gives up.
+    pub replacement: Replacement,
+}
+
+/// Replacement policy of a cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Replacement {
+    /// Least recently used.
+    Lru,
+    /// Pseudo-random from the scenario's seed.
+    Random,
+}
+
+/// Main memory behind one controller; identical channels interleaved by line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dram {
+    /// Device family, such as `LPDDR2-900`.
+    pub name: String,
+    /// Channels, a power of two.
+    pub channels: u32,
+    /// Ranks per channel.
+    pub ranks: u32,
+    /// Bank groups per rank; 1 where the family has none.
+    pub bank_groups: u32,
+    /// Banks per bank group.
+    pub banks_per_group: u32,
+    /// Bytes of one row of one rank across the channel.
+    pub row_bytes: u32,
+    /// Rows per bank.
+    pub rows: u32,
+    /// Bytes that one column command moves on the channel.
+    pub burst_bytes: u32,
+    /// Order of address fields from low to high after the burst offset.
+    pub address_map: AddressMap,
+    /// Command timings.
+    pub timing: DramTiming,
+    /// Scheduler and queue settings.
+    pub controller: DramController,
+}
+
+/// Order of address fields, low to high.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AddressMap {
+    /// Column, bank group, bank, rank, row.
+    ColumnGroupBankRow,
+    /// Bank group, column, bank, rank, row.
+    GroupColumnBankRow,
+    /// Bank group, bank, rank, column, row.
+    BankColumnRow,
+}
+
+/// DRAM timings in memory clocks, by their JEDEC names without the leading `t`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DramTiming {
+    /// Clock period in picoseconds.
+    pub clock_ps: u32,
+    /// Read latency: column command to first data.
+    pub cl: u32,
+    /// Write latency: column command to first data.
+    pub cwl: u32,
+    /// Clocks of data for one burst.
+    pub burst: u32,
+    /// Activate to column command.
+    pub rcd: u32,
+    /// Precharge to activate.
+    pub rp: u32,
+    /// Activate to precharge.
+    pub ras: u32,
+    /// Activate to activate, different bank group.
+    pub rrd_s: u32,
+    /// Activate to activate, same bank group.
+    pub rrd_l: u32,
+    /// Window that holds at most four activates.
+    pub faw: u32,
+    /// Column to column, different bank group.
+    pub ccd_s: u32,
+    /// Column to column, same bank group.
+    pub ccd_l: u32,
+    /// Read to precharge.
+    pub rtp: u32,
+    /// End of write data to precharge.
+    pub wr: u32,
+    /// End of write data to read, different bank group.
+    pub wtr_s: u32,
+    /// End of write data to read, same bank group.
+    pub wtr_l: u32,
+    /// Extra clocks of bus turnaround from read to write, and between ranks.
+    pub turnaround: u32,
+    /// Refresh cycle.
+    pub rfc: u32,
+    /// Average time between refreshes; 0 switches refresh off.
+    pub refi: u32,
+}
+
+/// Settings of the memory controller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DramController {
+    /// Entries of a channel's read queue.
+    pub read_queue: u32,
+    /// Entries of a channel's write queue.
+    pub write_queue: u32,
+    /// Waiting writes at which the controller starts to drain them.
+    pub write_high: u32,
+    /// Waiting writes at which it goes back to reads.
+    pub write_low: u32,
+    /// Time from the LLC to the controller's queue and back, together, in picoseconds.
+    pub link_ps: u32,
+}

@@ -1,0 +1,1 @@
+//! Memory-access traces of real programs: format and recorder.

@@ -1,0 +1,1 @@
+//! Native programs: victims and, later, aggressors.
