@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Who wrote the record, and on what.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     /// Target that ran the scenario: `sim`, `linux` or `hyp`.
     pub target: String,
