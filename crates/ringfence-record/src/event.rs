@@ -284,3 +284,26 @@ pub enum Event {
         time_ns: u64,
     },
 }
+
+impl Event {
+    /// When it happened; `None` for [`Event::CaseBegin`], which is before time.
+    pub fn time_ns(&self) -> Option<u64> {
+        match *self {
+            Event::CaseBegin(_) => None,
+            Event::JobReleased { time_ns, .. }
+            | Event::JobStarted { time_ns, .. }
+            | Event::JobFinished { time_ns, .. }
+            | Event::JobDropped { time_ns, .. }
+            | Event::ThreadWoke { time_ns, .. }
+            | Event::ThreadOn { time_ns, .. }
+            | Event::ThreadOff { time_ns, .. }
+            | Event::GangActive { time_ns, .. }
+            | Event::BudgetSet { time_ns, .. }
+            | Event::Throttled { time_ns, .. }
+            | Event::Unthrottled { time_ns, .. }
+            | Event::Counters { time_ns, .. }
+            | Event::Message { time_ns, .. }
+            | Event::CaseEnd { time_ns } => Some(time_ns),
+        }
+    }
+}
