@@ -28,7 +28,7 @@ struct rf_cpu_set {
 
 /*@
   predicate rf_cpu_set_has{L}(struct rf_cpu_set *s, integer cpu) =
-      (s->word[cpu / 64] & (1 << (cpu % 64))) != 0;
+      ((s->word[cpu / 64] >> (cpu % 64)) & 1) != 0;
 
   predicate rf_cpu_set_empty{L}(struct rf_cpu_set *s) =
       \forall integer i; 0 <= i < 8 ==> s->word[i] == 0;
@@ -76,8 +76,7 @@ static inline bool rf_cpu_set_is_empty(const struct rf_cpu_set *set) {
   ensures \result <==> rf_cpu_set_has(set, cpu);
 */
 static inline bool rf_cpu_set_contains(const struct rf_cpu_set *set, uint32_t cpu) {
-    return (set->word[cpu / RF_CPU_SET_WORD_BITS] &
-            ((uint64_t)1 << (cpu % RF_CPU_SET_WORD_BITS))) != 0;
+    return ((set->word[cpu / RF_CPU_SET_WORD_BITS] >> (cpu % RF_CPU_SET_WORD_BITS)) & 1) != 0;
 }
 
 /*@
@@ -89,6 +88,11 @@ static inline bool rf_cpu_set_contains(const struct rf_cpu_set *set, uint32_t cp
 */
 static inline void rf_cpu_set_insert(struct rf_cpu_set *set, uint32_t cpu) {
     set->word[cpu / RF_CPU_SET_WORD_BITS] |= (uint64_t)1 << (cpu % RF_CPU_SET_WORD_BITS);
+    /*@ assert \forall integer b; 0 <= b < 64 ==>
+          (((set->word[cpu / 64] >> b) & 1) != 0 <==>
+           b == cpu % 64 || ((\at(set->word[cpu / 64], Pre) >> b) & 1) != 0); */
+    /*@ assert \forall integer c; 0 <= c < 512 ==> c / 64 == cpu / 64 ==> c % 64 == cpu % 64 ==>
+          c == cpu; */
 }
 
 /*@
@@ -100,6 +104,11 @@ static inline void rf_cpu_set_insert(struct rf_cpu_set *set, uint32_t cpu) {
 */
 static inline void rf_cpu_set_remove(struct rf_cpu_set *set, uint32_t cpu) {
     set->word[cpu / RF_CPU_SET_WORD_BITS] &= ~((uint64_t)1 << (cpu % RF_CPU_SET_WORD_BITS));
+    /*@ assert \forall integer b; 0 <= b < 64 ==>
+          (((set->word[cpu / 64] >> b) & 1) != 0 <==>
+           b != cpu % 64 && ((\at(set->word[cpu / 64], Pre) >> b) & 1) != 0); */
+    /*@ assert \forall integer c; 0 <= c < 512 ==> c / 64 == cpu / 64 ==> c % 64 == cpu % 64 ==>
+          c == cpu; */
 }
 
 #endif
