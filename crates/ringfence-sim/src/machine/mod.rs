@@ -1,6 +1,9 @@
 //! What executes the threads' work, and the one way the operating system
 //! model talks to it.
 
+pub mod dram;
+pub mod error;
+
 /// Simulated time in picoseconds since the start of the case.
 pub type Picoseconds = u64;
 
