@@ -61,8 +61,6 @@ struct Timing {
     refi: Cycle,
     /// Read command to the clock after its data.
     read_data: Cycle,
-    /// Write command to the clock after its data.
-    write_data: Cycle,
     write_recovery: Cycle,
     wtr_s: Cycle,
     wtr_l: Cycle,
@@ -513,7 +511,6 @@ impl Timing {
             rfc: c(t.rfc),
             refi: c(t.refi),
             read_data,
-            write_data,
             write_recovery: write_data + c(t.wr),
             wtr_s: write_data + c(t.wtr_s),
             wtr_l: write_data + c(t.wtr_l),

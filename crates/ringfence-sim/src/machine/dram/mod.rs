@@ -7,4 +7,5 @@
 pub mod address;
 pub mod channel;
 pub mod command;
+pub(super) mod controller;
 mod queue;
