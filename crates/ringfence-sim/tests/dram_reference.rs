@@ -1,6 +1,6 @@
 //! The DRAM model against the cycle counts of Ramulator 2.1.
 
-#[path = "dram/load.rs"]
+#[path = "common/load.rs"]
 mod load;
 
 use load::{Pattern, closed_loop, ddr4_2400};
@@ -21,6 +21,12 @@ fn closed_loop_reads_take_the_reference_clocks() {
         let start = std::time::Instant::now();
         let measured = closed_loop(&ddr4_2400(), pattern, outstanding, 20_000, 1_000_000);
         let error = measured.cycles as f64 / reference as f64 - 1.0;
-        println!("{pattern:?} M={outstanding}: {} clocks, {:+.4} %, latency {:.2} ns, {:.2} M/s", measured.cycles, error * 100.0, measured.mean_latency*0.833, 1.02/start.elapsed().as_secs_f64());
+        println!(
+            "{pattern:?} M={outstanding}: {} clocks, {:+.4} %, latency {:.2} ns, {:.2} M/s",
+            measured.cycles,
+            error * 100.0,
+            measured.mean_latency * 0.833,
+            1.02 / start.elapsed().as_secs_f64()
+        );
     }
 }

@@ -20,7 +20,10 @@ pub(super) const NEVER: Picoseconds = Picoseconds::MAX;
 impl Agenda {
     pub(super) fn new(components: usize) -> Self {
         let leaves = components.next_power_of_two().max(2);
-        let mut agenda = Self { times: vec![NEVER; leaves], winners: vec![0; leaves] };
+        let mut agenda = Self {
+            times: vec![NEVER; leaves],
+            winners: vec![0; leaves],
+        };
         for leaf in (0..leaves).step_by(2) {
             agenda.set(leaf, NEVER);
         }
@@ -35,21 +38,24 @@ impl Agenda {
     }
 
     #[inline]
-    pub(super) fn get(&self, component: usize) -> Picoseconds {
-        self.times[component]
-    }
-
-    #[inline]
     pub(super) fn set(&mut self, component: usize, time: Picoseconds) {
         self.times[component] = time;
         let leaves = self.times.len();
         let pair = component & !1;
-        let mut winner = if self.times[pair + 1] < self.times[pair] { pair + 1 } else { pair } as u32;
+        let mut winner = if self.times[pair + 1] < self.times[pair] {
+            pair + 1
+        } else {
+            pair
+        } as u32;
         let mut node = (leaves + component) / 2;
         self.winners[node] = winner;
         while node > 1 {
             let (left, right) = (self.winners[node & !1], self.winners[node | 1]);
-            winner = if self.times[right as usize] < self.times[left as usize] { right } else { left };
+            winner = if self.times[right as usize] < self.times[left as usize] {
+                right
+            } else {
+                left
+            };
             node /= 2;
             self.winners[node] = winner;
         }

@@ -44,7 +44,10 @@ impl Cache {
         replacement: Replacement,
         seed: u64,
     ) -> Result<Self, MachineError> {
-        let sets = power_of_two("cache sets", u64::from(size_bytes / line_bytes / ways.max(1)))?;
+        let sets = power_of_two(
+            "cache sets",
+            u64::from(size_bytes / line_bytes / ways.max(1)),
+        )?;
         let set_bits = sets.trailing_zeros();
         if memory_lines >> set_bits > 1 << (32 - TAG_SHIFT) {
             return Err(MachineError::OutOfRange {
@@ -64,7 +67,10 @@ impl Cache {
     #[inline]
     fn split(&self, line: u64) -> (usize, u32) {
         let set = (line & ((1 << self.set_bits) - 1)) as usize;
-        (set * self.ways, ((line >> self.set_bits) as u32) << TAG_SHIFT)
+        (
+            set * self.ways,
+            ((line >> self.set_bits) as u32) << TAG_SHIFT,
+        )
     }
 
     /// Looks `line` up as an access does; its slot, if it has one.
@@ -72,7 +78,9 @@ impl Cache {
     pub(super) fn find(&mut self, line: u64) -> Option<usize> {
         let (base, tag) = self.split(line);
         let set = &mut self.slots[base..base + self.ways];
-        let way = set.iter().position(|&slot| slot & !(FLAGS & !VALID) == tag | VALID)?;
+        let way = set
+            .iter()
+            .position(|&slot| slot & !(FLAGS & !VALID) == tag | VALID)?;
         if self.random.is_some() {
             return Some(base + way);
         }
@@ -109,14 +117,17 @@ impl Cache {
     ) -> Inserted {
         let (base, tag) = self.split(line);
         let set_bits = self.set_bits;
-        let line_of = |slot: u32| u64::from(slot >> TAG_SHIFT) << set_bits | (base / self.ways) as u64;
+        let line_of =
+            |slot: u32| u64::from(slot >> TAG_SHIFT) << set_bits | (base / self.ways) as u64;
         let set = &mut self.slots[base..base + self.ways];
         let free = |slot: u32| slot & PENDING == 0 || !on_its_way(line_of(slot));
         let victim = match &mut self.random {
             None => set.iter().rposition(|&slot| free(slot)),
             Some(random) => set.iter().position(|&slot| slot & VALID == 0).or_else(|| {
                 let first = random.below(set.len() as u64) as usize;
-                (first..set.len()).chain(0..first).find(|&way| free(set[way]))
+                (first..set.len())
+                    .chain(0..first)
+                    .find(|&way| free(set[way]))
             }),
         };
         let Some(way) = victim else {

@@ -6,7 +6,9 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum MachineError {
     /// The platform has no memory system.
-    #[error("platform `{platform}` has no caches and DRAM; give it a memory system or run compute programs only")]
+    #[error(
+        "platform `{platform}` has no caches and DRAM; give it a memory system or run compute programs only"
+    )]
     NoMemory {
         /// Name of the platform.
         platform: String,
@@ -30,12 +32,22 @@ pub enum MachineError {
         expected: &'static str,
     },
     /// The programs need more memory than the platform has.
-    #[error("programs need {needed_bytes} more bytes, but only {free_bytes} of the platform's DRAM are free; shrink their working sets")]
+    #[error(
+        "programs need {needed_bytes} more bytes, but only {free_bytes} of the platform's DRAM are free; shrink their working sets"
+    )]
     OutOfMemory {
         /// Bytes asked for.
         needed_bytes: u64,
         /// Bytes left.
         free_bytes: u64,
+    },
+    /// A trace that cannot be replayed.
+    #[error("trace {}: {reason}", path.display())]
+    Trace {
+        /// Its file.
+        path: std::path::PathBuf,
+        /// What is wrong with it.
+        reason: String,
     },
     /// A program for the rate machine.
     #[error("compute programs have no memory accesses; the rate machine runs them")]

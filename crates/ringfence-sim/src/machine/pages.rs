@@ -23,14 +23,21 @@ pub(crate) type Region = Arc<[u32]>;
 impl PageAllocator {
     pub(super) fn new(memory_bytes: u64, seed: u64) -> Self {
         let frames = memory_bytes / PAGE_BYTES;
-        Self { used: vec![false; frames as usize], free: frames, random: SplitMix64::new(seed) }
+        Self {
+            used: vec![false; frames as usize],
+            free: frames,
+            random: SplitMix64::new(seed),
+        }
     }
 
     /// Memory for `bytes`, rounded up to pages.
     pub(super) fn allocate(&mut self, bytes: u64) -> Result<Region, MachineError> {
         let pages = bytes.div_ceil(PAGE_BYTES);
         if pages > self.free {
-            return Err(MachineError::OutOfMemory { needed_bytes: bytes, free_bytes: self.free * PAGE_BYTES });
+            return Err(MachineError::OutOfMemory {
+                needed_bytes: bytes,
+                free_bytes: self.free * PAGE_BYTES,
+            });
         }
         self.free -= pages;
         Ok((0..pages).map(|_| self.frame()).collect())

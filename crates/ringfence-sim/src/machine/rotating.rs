@@ -12,7 +12,10 @@ pub(super) struct Links {
 
 impl Links {
     pub(super) fn new(requests: usize) -> Self {
-        Self { next: vec![NONE; requests], ready: vec![0; requests] }
+        Self {
+            next: vec![NONE; requests],
+            ready: vec![0; requests],
+        }
     }
 }
 
@@ -32,7 +35,12 @@ pub(super) struct RotatingQueue {
 
 impl RotatingQueue {
     pub(super) fn new(sources: usize) -> Self {
-        Self { heads: vec![NONE; sources], tails: vec![NONE; sources], turn: 0, earliest: u64::MAX }
+        Self {
+            heads: vec![NONE; sources],
+            tails: vec![NONE; sources],
+            turn: 0,
+            earliest: u64::MAX,
+        }
     }
 
     /// When the next request is ready; `u64::MAX` when there is none.
@@ -69,7 +77,11 @@ impl RotatingQueue {
     #[inline]
     pub(super) fn pop(&mut self, links: &Links, source: usize) {
         self.heads[source] = links.next[self.heads[source] as usize];
-        self.turn = if source + 1 == self.heads.len() { 0 } else { source as u32 + 1 };
+        self.turn = if source + 1 == self.heads.len() {
+            0
+        } else {
+            source as u32 + 1
+        };
         self.earliest = self
             .heads
             .iter()

@@ -51,10 +51,22 @@ impl Decoder {
         let lines_per_row = dram.row_bytes / line_bytes.max(1);
         let bits = |what, value: u32| power_of_two(what, u64::from(value)).map(u64::trailing_zeros);
         let channel_bits = bits("dram.channels", dram.channels)?;
-        let mut column = Field { shift: 0, bits: bits("lines per DRAM row", lines_per_row)? };
-        let mut group = Field { shift: 0, bits: bits("dram.bank_groups", dram.bank_groups)? };
-        let mut bank = Field { shift: 0, bits: bits("dram.banks_per_group", dram.banks_per_group)? };
-        let mut rank = Field { shift: 0, bits: bits("dram.ranks", dram.ranks)? };
+        let mut column = Field {
+            shift: 0,
+            bits: bits("lines per DRAM row", lines_per_row)?,
+        };
+        let mut group = Field {
+            shift: 0,
+            bits: bits("dram.bank_groups", dram.bank_groups)?,
+        };
+        let mut bank = Field {
+            shift: 0,
+            bits: bits("dram.banks_per_group", dram.banks_per_group)?,
+        };
+        let mut rank = Field {
+            shift: 0,
+            bits: bits("dram.ranks", dram.ranks)?,
+        };
         if rank.bits + group.bits + bank.bits > 6 {
             return Err(MachineError::OutOfRange {
                 what: "banks of a DRAM channel",
@@ -72,7 +84,16 @@ impl Decoder {
             field.shift = row_shift;
             row_shift += field.bits;
         }
-        Ok(Self { channel_bits, column, group, bank, rank, row_shift, group_bits: group.bits, bank_bits: bank.bits })
+        Ok(Self {
+            channel_bits,
+            column,
+            group,
+            bank,
+            rank,
+            row_shift,
+            group_bits: group.bits,
+            bank_bits: bank.bits,
+        })
     }
 
     /// Channel of a line.

@@ -196,12 +196,20 @@ impl Channel {
                     banks: (u64::MAX >> (64 - banks_per_rank)) << (rank * banks_per_rank),
                 })
                 .collect(),
-            queues: [Queue::new(controller.read_queue, banks), Queue::new(controller.write_queue, banks)],
+            queues: [
+                Queue::new(controller.read_queue, banks),
+                Queue::new(controller.write_queue, banks),
+            ],
             promised: [0; 2],
             draining: false,
             now: 0,
             next_age: FIRST_AGE,
-            plan: Plan { at: NEVER, order: 0, action: Action::Look, bank: 0 },
+            plan: Plan {
+                at: NEVER,
+                order: 0,
+                action: Action::Look,
+                bank: 0,
+            },
             counts: ChannelCounts::default(),
         };
         channel.replan();
@@ -239,7 +247,10 @@ impl Channel {
         self.counts.reads += 1;
         if self.queues[Direction::Write as usize].contains(usize::from(place.bank), line) {
             self.counts.forwarded += 1;
-            return Some(ReadDone { id, at: at + self.timing.read_data });
+            return Some(ReadDone {
+                id,
+                at: at + self.timing.read_data,
+            });
         }
         self.enqueue(Direction::Read, at, place, line, id);
         None
@@ -253,7 +264,12 @@ impl Channel {
 
     fn enqueue(&mut self, direction: Direction, at: Cycle, place: Place, line: u64, id: u32) {
         let open_row = self.banks[usize::from(place.bank)].open_row;
-        let request = NewRequest { line, id, age: self.next_age, bursts: self.bursts_per_line };
+        let request = NewRequest {
+            line,
+            id,
+            age: self.next_age,
+            bursts: self.bursts_per_line,
+        };
         self.next_age += 1;
         self.queues[direction as usize].push(place, open_row, request);
         self.now = self.now.max(at);
@@ -262,7 +278,9 @@ impl Channel {
 
     /// Issues the command of clock [`Self::next_event`].
     pub fn step<S: CommandSink>(&mut self, sink: &mut S) -> Option<ReadDone> {
-        let Plan { at, action, bank, .. } = self.plan;
+        let Plan {
+            at, action, bank, ..
+        } = self.plan;
         self.now = at;
         let index = usize::from(bank);
         let mut done = None;
@@ -271,10 +289,16 @@ impl Channel {
                 self.replan();
                 return None;
             }
-            Action::Activate(direction) => CommandKind::Activate { row: self.activate(at, index, direction) },
+            Action::Activate(direction) => CommandKind::Activate {
+                row: self.activate(at, index, direction),
+            },
             Action::Column(direction) => {
                 done = self.column(at, index, direction);
-                if direction == Direction::Read { CommandKind::Read } else { CommandKind::Write }
+                if direction == Direction::Read {
+                    CommandKind::Read
+                } else {
+                    CommandKind::Write
+                }
             }
             Action::Precharge => {
                 self.precharge(at, index);
@@ -297,7 +321,10 @@ impl Channel {
 
     fn activate(&mut self, at: Cycle, index: usize, direction: Direction) -> u32 {
         let t = &self.timing;
-        let row = self.queues[direction as usize].miss(index).expect("an activate serves a waiting miss").row;
+        let row = self.queues[direction as usize]
+            .miss(index)
+            .expect("an activate serves a waiting miss")
+            .row;
         let bank = &mut self.banks[index];
         bank.open_row = Some(row);
         bank.precharge_at = at + t.ras;
@@ -336,7 +363,11 @@ impl Channel {
             *earliest = (*earliest).max(at + gap);
         }
         for (index, rank) in self.ranks.iter_mut().enumerate() {
-            let gaps = if index == usize::from(bank.rank) { same_rank[1] } else { other_rank };
+            let gaps = if index == usize::from(bank.rank) {
+                same_rank[1]
+            } else {
+                other_rank
+            };
             for (earliest, gap) in rank.column_at.iter_mut().zip(gaps) {
                 *earliest = (*earliest).max(at + gap);
             }
@@ -344,7 +375,10 @@ impl Channel {
         let request = self.queues[direction as usize].serve_hit(index)?;
         self.promised[direction as usize] &= !(1 << index);
         match direction {
-            Direction::Read => Some(ReadDone { id: request.id, at: at + t.read_data }),
+            Direction::Read => Some(ReadDone {
+                id: request.id,
+                at: at + t.read_data,
+            }),
             Direction::Write => {
                 self.counts.written += 1;
                 None
@@ -370,7 +404,11 @@ impl Channel {
     }
 
     fn refresh(&mut self, at: Cycle, rank: usize) {
-        for bank in self.banks.iter_mut().filter(|bank| usize::from(bank.rank) == rank) {
+        for bank in self
+            .banks
+            .iter_mut()
+            .filter(|bank| usize::from(bank.rank) == rank)
+        {
             bank.activate_at = at + self.timing.rfc;
         }
         self.ranks[rank].refresh_due += self.timing.refi;
@@ -381,7 +419,12 @@ impl Channel {
     /// Chooses the next command.
     fn replan(&mut self) {
         self.choose_direction();
-        let mut best = Plan { at: NEVER, order: u64::MAX, action: Action::Look, bank: 0 };
+        let mut best = Plan {
+            at: NEVER,
+            order: u64::MAX,
+            action: Action::Look,
+            bank: 0,
+        };
         let mut allowed = u64::MAX;
         for rank in 0..self.ranks.len() {
             let due = self.ranks[rank].refresh_due;
@@ -396,7 +439,11 @@ impl Channel {
         for direction in [Direction::Read, Direction::Write] {
             self.plan_promised(direction, &mut best);
         }
-        let direction = if self.draining { Direction::Write } else { Direction::Read };
+        let direction = if self.draining {
+            Direction::Write
+        } else {
+            Direction::Read
+        };
         self.plan_queue(direction, allowed, &mut best);
         self.plan = best;
     }
@@ -418,11 +465,17 @@ impl Channel {
             return;
         }
         let first = rank.banks.trailing_zeros() as u8;
-        let banks = self.banks.iter().filter(|bank| usize::from(bank.rank) == index);
+        let banks = self
+            .banks
+            .iter()
+            .filter(|bank| usize::from(bank.rank) == index);
         let open = banks.clone().filter(|bank| bank.open_row.is_some());
         let (at, action) = match open.map(|bank| bank.precharge_at).max() {
             Some(at) => (at, Action::PrechargeAll),
-            None => (banks.map(|bank| bank.activate_at).max().unwrap_or(0), Action::Refresh),
+            None => (
+                banks.map(|bank| bank.activate_at).max().unwrap_or(0),
+                Action::Refresh,
+            ),
         };
         best.improve(at.max(self.now), REFRESH, action, first);
     }
@@ -450,14 +503,24 @@ impl Channel {
         for index in bits(queue.waiting & allowed) {
             let bank = &self.banks[index];
             if let Some(hit) = queue.hit(index) {
-                best.improve(self.column_at(bank, direction), hit.age, Action::Column(direction), index as u8);
+                best.improve(
+                    self.column_at(bank, direction),
+                    hit.age,
+                    Action::Column(direction),
+                    index as u8,
+                );
             }
             if promised >> index & 1 != 0 {
                 continue;
             }
             if let Some(miss) = queue.miss(index) {
                 if bank.open_row.is_some() {
-                    best.improve(bank.precharge_at.max(self.now), miss.age, Action::Precharge, index as u8);
+                    best.improve(
+                        bank.precharge_at.max(self.now),
+                        miss.age,
+                        Action::Precharge,
+                        index as u8,
+                    );
                 } else {
                     let at = bank
                         .activate_at
@@ -475,7 +538,12 @@ impl Plan {
     #[inline]
     fn improve(&mut self, at: Cycle, order: u64, action: Action, bank: u8) {
         if (at, order) < (self.at, self.order) {
-            *self = Self { at, order, action, bank };
+            *self = Self {
+                at,
+                order,
+                action,
+                bank,
+            };
         }
     }
 }
@@ -527,10 +595,16 @@ fn check_controller(controller: &DramController) -> Result<(), MachineError> {
         ("dram.controller.write_queue", controller.write_queue),
     ] {
         if !(1..=4096).contains(&value) {
-            return Err(MachineError::OutOfRange { what, value: value.into(), expected: "1 to 4096 entries" });
+            return Err(MachineError::OutOfRange {
+                what,
+                value: value.into(),
+                expected: "1 to 4096 entries",
+            });
         }
     }
-    if controller.write_low >= controller.write_high || controller.write_high > controller.write_queue {
+    if controller.write_low >= controller.write_high
+        || controller.write_high > controller.write_queue
+    {
         return Err(MachineError::OutOfRange {
             what: "dram.controller.write_high",
             value: controller.write_high.into(),

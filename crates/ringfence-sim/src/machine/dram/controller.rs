@@ -80,14 +80,22 @@ impl Controller {
     pub(in crate::machine) fn read(&mut self, now: Picoseconds, core: usize, miss: u16, line: u64) {
         self.read_lines[usize::from(miss)] = line;
         let arrival = self.arrival(now);
-        self.reads.push(&mut self.read_links, core, miss.into(), arrival);
+        self.reads
+            .push(&mut self.read_links, core, miss.into(), arrival);
     }
 
     /// Sends the write-back that `miss` of `core` caused.
-    pub(in crate::machine) fn write(&mut self, now: Picoseconds, core: usize, miss: u16, line: u64) {
+    pub(in crate::machine) fn write(
+        &mut self,
+        now: Picoseconds,
+        core: usize,
+        miss: u16,
+        line: u64,
+    ) {
         self.write_lines[usize::from(miss)] = line;
         let arrival = self.arrival(now);
-        self.writes.push(&mut self.write_links, core, miss.into(), arrival);
+        self.writes
+            .push(&mut self.write_links, core, miss.into(), arrival);
     }
 
     /// When something happens next, not before `now`.
@@ -118,7 +126,9 @@ impl Controller {
         {
             self.reads.pop(&self.read_links, core);
             let line = self.read_lines[miss as usize];
-            let done = self.channel.read(cycle, self.decoder.place(line), line, miss);
+            let done = self
+                .channel
+                .read(cycle, self.decoder.place(line), line, miss);
             self.send_back(done);
             return DramEvent::Internal;
         }
@@ -137,7 +147,10 @@ impl Controller {
 
     fn send_back(&mut self, done: Option<ReadDone>) {
         if let Some(read) = done {
-            self.returns.push_back((read.at * self.clock_ps + self.from_channel_ps, read.id as u16));
+            self.returns.push_back((
+                read.at * self.clock_ps + self.from_channel_ps,
+                read.id as u16,
+            ));
         }
     }
 }

@@ -52,8 +52,19 @@ impl Queue {
                 next: if i + 1 < capacity { i + 1 } else { NONE },
             })
             .collect();
-        let empty = BankList { head: NONE, tail: NONE, hit: NONE, miss: NONE };
-        Self { requests, lists: vec![empty; banks], free: 0, len: 0, waiting: 0 }
+        let empty = BankList {
+            head: NONE,
+            tail: NONE,
+            hit: NONE,
+            miss: NONE,
+        };
+        Self {
+            requests,
+            lists: vec![empty; banks],
+            free: 0,
+            len: 0,
+            waiting: 0,
+        }
     }
 
     pub(super) fn len(&self) -> u32 {
@@ -86,7 +97,11 @@ impl Queue {
             self.requests[usize::from(list.tail)].next = slot;
         }
         list.tail = slot;
-        let oldest = if open_row == Some(place.row) { &mut list.hit } else { &mut list.miss };
+        let oldest = if open_row == Some(place.row) {
+            &mut list.hit
+        } else {
+            &mut list.miss
+        };
         if *oldest == NONE {
             *oldest = slot;
         }
@@ -149,7 +164,11 @@ impl Queue {
         let mut slot = list.head;
         while slot != NONE && (list.hit == NONE || list.miss == NONE) {
             let request = &self.requests[usize::from(slot)];
-            let oldest = if open_row == Some(request.row) { &mut list.hit } else { &mut list.miss };
+            let oldest = if open_row == Some(request.row) {
+                &mut list.hit
+            } else {
+                &mut list.miss
+            };
             if *oldest == NONE {
                 *oldest = slot;
             }

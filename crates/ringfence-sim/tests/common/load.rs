@@ -46,7 +46,13 @@ pub fn ddr4_2400() -> Dram {
             rfc: 433,
             refi: 9364,
         },
-        controller: DramController { read_queue: 32, write_queue: 32, write_high: 26, write_low: 6, link_ps: 0 },
+        controller: DramController {
+            read_queue: 32,
+            write_queue: 32,
+            write_high: 26,
+            write_low: 6,
+            link_ps: 0,
+        },
     }
 }
 
@@ -84,7 +90,13 @@ impl Requestor {
 }
 
 /// Runs `counted` reads after `warm_up` and returns the clocks that they took.
-pub fn closed_loop(dram: &Dram, pattern: Pattern, outstanding: u32, warm_up: u64, counted: u64) -> Measured {
+pub fn closed_loop(
+    dram: &Dram,
+    pattern: Pattern,
+    outstanding: u32,
+    warm_up: u64,
+    counted: u64,
+) -> Measured {
     let decoder = Decoder::new(dram, LINE_BYTES).unwrap();
     let mut channel = Channel::new(dram, LINE_BYTES).unwrap();
     let mut requestors: Vec<Requestor> = (0..4)
@@ -116,7 +128,10 @@ pub fn closed_loop(dram: &Dram, pattern: Pattern, outstanding: u32, warm_up: u64
             }
             latency += at - issued_at[id as usize];
             if completed == warm_up + counted {
-                return Measured { cycles: clock - started, mean_latency: latency as f64 / counted as f64 };
+                return Measured {
+                    cycles: clock - started,
+                    mean_latency: latency as f64 / counted as f64,
+                };
             }
             free_ids.push(id / 4);
         }
