@@ -5,3 +5,5 @@
 //! record.
 
 pub mod machine;
+mod program;
+pub mod random;
