@@ -5,3 +5,4 @@
 //! record.
 
 pub mod machine;
+pub mod rates;
