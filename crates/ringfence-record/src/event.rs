@@ -57,8 +57,19 @@ pub struct Claims {
     /// Longest time a lower gang may still be seen on a core after a higher one
     /// became runnable, in nanoseconds.
     pub hand_over_ns: u64,
+    /// Real-time work of a partition stands back after this much; `None` is no limit.
+    pub share: Option<ShareClaim>,
     /// Best-effort traffic stays within the budgets.
     pub budgets: Option<BudgetClaim>,
+}
+
+/// At most `limit_ns` of real-time work in every `window_ns` of a partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShareClaim {
+    /// Real-time nanoseconds allowed in a window.
+    pub limit_ns: u64,
+    /// Length of the window in nanoseconds.
+    pub window_ns: u64,
 }
 
 /// What the regulator promises.

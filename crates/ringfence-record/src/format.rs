@@ -40,9 +40,10 @@ pub const MAGIC: [u8; 8] = *b"\x89RFR\r\n\x1a\n";
 pub const VERSION: u16 = 1;
 
 /// Longest payload of a frame. A reader allocates at most this for a frame,
-/// and at most 32 times as much for the event decoded from it: the smallest
-/// list element on the wire takes 2 bytes and 48 bytes in memory, and what a
-/// growing list reserves ahead stays within the rest.
+/// and at most 64 times as much for the event decoded from it: the smallest
+/// list element takes 2 bytes on the wire and 48 in memory, and a list that grows
+/// holds at most as much again for a moment, beside the 1 MiB that serde
+/// reserves ahead.
 pub const MAX_PAYLOAD_BYTES: u32 = 1 << 20;
 
 /// Bytes of a frame's length field.

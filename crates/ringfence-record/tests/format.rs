@@ -27,6 +27,10 @@ fn case(name: &str) -> Case {
         claims: Claims {
             one_gang_at_a_time: true,
             hand_over_ns: 100,
+            share: Some(ShareClaim {
+                limit_ns: 950,
+                window_ns: 1000,
+            }),
             budgets: Some(BudgetClaim {
                 period_ns: 1000,
                 quantum_bytes: 64,
@@ -323,6 +327,7 @@ prop_compose! {
         name in any_name(),
         (duration_ns, cores) in any::<(u64, u16)>(),
         (one_gang_at_a_time, hand_over_ns) in any::<(bool, u64)>(),
+        share in option::of(any::<(u64, u64)>()),
         budgets in option::of(any::<(u64, u64)>()),
         partitions in vec((any_name(), vec(any::<u16>(), 0..4)), 0..3),
         gangs in vec((any_name(), any::<(u16, u8, Option<u64>, Option<u64>)>()), 0..3),
@@ -336,6 +341,7 @@ prop_compose! {
             claims: Claims {
                 one_gang_at_a_time,
                 hand_over_ns,
+                share: share.map(|(limit_ns, window_ns)| ShareClaim { limit_ns, window_ns }),
                 budgets: budgets.map(|(period_ns, quantum_bytes)| BudgetClaim {
                     period_ns,
                     quantum_bytes,
