@@ -5,4 +5,6 @@
 //! record.
 
 pub mod machine;
+pub mod os;
 pub mod rates;
+pub mod run;
