@@ -6,5 +6,7 @@
 
 pub mod machine;
 pub mod os;
+mod program;
+pub mod random;
 pub mod rates;
 pub mod run;

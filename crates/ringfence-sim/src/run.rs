@@ -7,7 +7,8 @@ use std::sync::{Mutex, PoisonError};
 use ringfence_record::{Section, WriteError, Writer};
 use ringfence_scenario::model::{Case, Program, Scenario};
 
-use crate::machine::{ExactMachine, MachineError};
+use crate::machine::ExactMachine;
+use crate::machine::error::MachineError;
 use crate::os::{Class, Fault, Os, OsError, ThreadEntry, TooManyThreads, Workload};
 use crate::rates::{RateError, RateMachine, RateStream, Slowdown};
 
