@@ -6,6 +6,7 @@
 
 pub mod machine;
 pub mod os;
+pub mod plan;
 mod program;
 pub mod random;
 pub mod rates;
