@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::Path;
 
-use ringfence_report::{Report, csv, html, json, perfetto, terminal};
+use ringfence_report::{csv, html, json, perfetto, terminal};
 
 #[path = "../tests/sample/mod.rs"]
 mod sample;

@@ -16,6 +16,9 @@ use crate::rows;
 use crate::wording::{self, Mark};
 use crate::Error;
 
+/// Sentences go to a new line before they pass this column.
+const LINE_COLUMNS: usize = 80;
+
 /// Breaches shown for each claim that does not hold.
 const EVIDENCE_LINES: usize = 3;
 
@@ -60,8 +63,18 @@ fn verdicts(summary: &Summary, out: &mut impl Write) -> Result<(), Error> {
     for case in &summary.cases {
         let mark = Mark::of_case(case);
         let style = style(mark);
-        let sentences = wording::sentences(case).join(" ");
-        writeln!(out, "{style}{} {:width$}{style:#}  {sentences}", mark.sign(), case.name)?;
+        write!(out, "{style}{} {:width$}{style:#}", mark.sign(), case.name)?;
+        let mut column = width + 2;
+        for sentence in wording::sentences(case) {
+            let length = sentence.chars().count() + 2;
+            if column + length > LINE_COLUMNS && column > width + 2 {
+                write!(out, "\n{:1$}", "", width + 2)?;
+                column = width + 2;
+            }
+            write!(out, "  {sentence}")?;
+            column += length;
+        }
+        writeln!(out)?;
     }
     writeln!(out)?;
     Ok(())

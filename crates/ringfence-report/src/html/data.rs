@@ -215,7 +215,7 @@ impl<'a> Colours<'a> {
     }
 
     fn group_of(&self, run: &CaseRun, thread: u16) -> Group {
-        let position = |names: &[&str], name| names.iter().position(|&n| n == name).unwrap_or(0);
+        let position = |names: &[&str], name: &str| names.iter().position(|&n| n == name).unwrap_or(0);
         match run.gang_of(thread) {
             Some(gang) => Group {
                 name: gang.name.clone(),

@@ -78,7 +78,7 @@ pub fn header() -> Header {
 
 /// The events of all sample cases, one section after the other.
 pub fn events() -> Vec<Event> {
-    SETTINGS.iter().flat_map(|&setting| Run::new(setting).play()).collect()
+    SETTINGS.iter().flat_map(|&setting| Made::new(setting).play()).collect()
 }
 
 /// A task of the running case.
@@ -91,7 +91,7 @@ struct Live {
     remaining_ns: u64,
 }
 
-struct Run {
+struct Made {
     setting: Setting,
     tasks: Vec<Live>,
     events: Vec<Event>,
@@ -103,7 +103,7 @@ struct Run {
     random: u64,
 }
 
-impl Run {
+impl Made {
     fn new(setting: Setting) -> Self {
         let mut first_thread = 0;
         let tasks = setting
@@ -123,7 +123,7 @@ impl Run {
                 live
             })
             .collect();
-        Run {
+        Made {
             setting,
             tasks,
             events: Vec::new(),
@@ -175,6 +175,7 @@ impl Run {
             claims: Claims {
                 one_gang_at_a_time: self.setting.ring_fenced,
                 hand_over_ns: 20_000,
+                share: None,
                 budgets: self.setting.ring_fenced.then_some(BudgetClaim {
                     period_ns: PERIOD_NS,
                     quantum_bytes: AGGRESSOR_BYTES,
@@ -279,9 +280,7 @@ impl Run {
                 Some(thread) if self.is_best_effort(thread) && self.throttled[core as usize] => {
                     OffReason::Throttled
                 }
-                Some(thread) if !self.is_best_effort(thread) && highest.is_none() => {
-                    OffReason::Sleeping
-                }
+                Some(thread) if self.is_done(thread) => OffReason::Sleeping,
                 _ => OffReason::Preempted,
             };
             self.put(time_ns, core, next, reason);
@@ -311,6 +310,14 @@ impl Run {
 
     fn is_best_effort(&self, thread: u16) -> bool {
         thread >= self.real_time_threads()
+    }
+
+    /// Whether a thread belongs to a task without a job to do.
+    fn is_done(&self, thread: u16) -> bool {
+        self.tasks.iter().any(|task| {
+            let threads = task.first_thread..task.first_thread + task.spec.cores.len() as u16;
+            threads.contains(&thread) && task.released == task.finished
+        })
     }
 
     fn put(&mut self, time_ns: u64, core: u16, next: Option<u16>, reason: OffReason) {
