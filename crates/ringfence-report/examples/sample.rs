@@ -21,7 +21,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     json::write(&report, &mut create("summary.json")?)?;
     terminal::write(&report, &mut create("summary.txt")?)?;
     for table in csv::Table::ALL {
-        csv::write(&report, table, &mut create(&format!("{}.csv", table.name()))?)?;
+        csv::write(
+            &report,
+            table,
+            &mut create(&format!("{}.csv", table.name()))?,
+        )?;
     }
     Ok(())
 }

@@ -11,10 +11,10 @@ use comfy_table::{CellAlignment, Table};
 use ringfence_analysis::summary::{CaseSummary, Summary};
 use ringfence_analysis::verdict::{ClaimKind, Outcome};
 
+use crate::Error;
 use crate::report::Report;
 use crate::rows;
 use crate::wording::{self, Mark};
-use crate::Error;
 
 /// Sentences go to a new line before they pass this column.
 const LINE_COLUMNS: usize = 80;
@@ -59,7 +59,12 @@ fn style(mark: Mark) -> Style {
 }
 
 fn verdicts(summary: &Summary, out: &mut impl Write) -> Result<(), Error> {
-    let width = summary.cases.iter().map(|case| case.name.chars().count()).max().unwrap_or(0);
+    let width = summary
+        .cases
+        .iter()
+        .map(|case| case.name.chars().count())
+        .max()
+        .unwrap_or(0);
     for case in &summary.cases {
         let mark = Mark::of_case(case);
         let style = style(mark);
@@ -105,14 +110,18 @@ fn tasks(summary: &Summary, out: &mut impl Write) -> Result<(), Error> {
     if rows.is_empty() {
         return Ok(());
     }
-    let header = ["Task", "Case", "Jobs", "Missed", "Median", "99 %", "Longest", "Slowdown"];
+    let header = [
+        "Task", "Case", "Jobs", "Missed", "Median", "99 %", "Longest", "Slowdown",
+    ];
     let mut table = table(&header, 2);
     for row in rows {
         let task = if row.first { row.task } else { "" };
         let (jobs, missed) = (row.jobs.to_string(), row.missed.to_string());
         let (times, slowdown) = ([&row.median, &row.p99, &row.longest], &row.slowdown);
         let [median, p99, longest] = times;
-        table.add_row([task, row.case, &jobs, &missed, median, p99, longest, slowdown]);
+        table.add_row([
+            task, row.case, &jobs, &missed, median, p99, longest, slowdown,
+        ]);
     }
     print(&table, out)
 }
@@ -122,10 +131,24 @@ fn best_effort(summary: &Summary, out: &mut impl Write) -> Result<(), Error> {
     if rows.is_empty() {
         return Ok(());
     }
-    let header = ["Best-effort", "Core time", "Of all", "Read", "Written", "Throttled"];
+    let header = [
+        "Best-effort",
+        "Core time",
+        "Of all",
+        "Read",
+        "Written",
+        "Throttled",
+    ];
     let mut table = table(&header, 1);
     for row in rows {
-        table.add_row([row.case, &row.core_time, &row.share, &row.read, &row.written, &row.throttled]);
+        table.add_row([
+            row.case,
+            &row.core_time,
+            &row.share,
+            &row.read,
+            &row.written,
+            &row.throttled,
+        ]);
     }
     print(&table, out)
 }
@@ -138,7 +161,13 @@ fn breaches(case: &CaseSummary, out: &mut impl Write) -> Result<(), Error> {
             && (claim.kind != ClaimKind::Deadlines || case.verdict.claims_isolation)
     });
     for claim in failed {
-        writeln!(out, "{}: {}: {}", case.name, wording::claim_name(claim.kind), wording::outcome(claim))?;
+        writeln!(
+            out,
+            "{}: {}: {}",
+            case.name,
+            wording::claim_name(claim.kind),
+            wording::outcome(claim)
+        )?;
         for breach in claim.evidence.iter().take(EVIDENCE_LINES) {
             writeln!(out, "  {}", wording::breach(breach))?;
         }

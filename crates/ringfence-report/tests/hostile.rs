@@ -15,7 +15,9 @@ fn renamed(name: &str) -> Report {
     header.description = name.into();
     header.platform = name.into();
     let mut events = sample::events();
-    let end = events.iter().position(|event| matches!(event, Event::CaseEnd { .. }));
+    let end = events
+        .iter()
+        .position(|event| matches!(event, Event::CaseEnd { .. }));
     events.truncate(end.expect("the sample has an end") + 1);
     if let Event::CaseBegin(case) = &mut events[0] {
         case.name = name.into();
@@ -24,7 +26,13 @@ fn renamed(name: &str) -> Report {
         case.tasks[0].name = name.into();
         case.threads[0].name = name.into();
     }
-    events.insert(1, Event::Message { time_ns: 0, text: name.into() });
+    events.insert(
+        1,
+        Event::Message {
+            time_ns: 0,
+            text: name.into(),
+        },
+    );
     sample::report_of(&header, &events)
 }
 
@@ -45,7 +53,10 @@ fn page_data(page: &str) -> &str {
 fn markup_in_names_is_text() {
     let page = page(&renamed(HOSTILE));
     assert!(!page.contains("<img src=x"));
-    assert_eq!(page.matches("</script>").count(), page.matches("<script").count());
+    assert_eq!(
+        page.matches("</script>").count(),
+        page.matches("<script").count()
+    );
     assert!(page_data(&page).contains(r"\u003c/script>"));
 }
 
@@ -76,5 +87,9 @@ fn a_damaged_record_is_reported_up_to_the_damage() {
     assert!(page.contains("the record ends early"));
     let mut text = Vec::new();
     terminal::write(&report, &mut text).unwrap();
-    assert!(String::from_utf8(text).unwrap().contains("the record ends early"));
+    assert!(
+        String::from_utf8(text)
+            .unwrap()
+            .contains("the record ends early")
+    );
 }

@@ -21,7 +21,10 @@ fn terminal_summary() {
     let report = sample::report();
     let coloured = text(|out| terminal::write(&report, out));
     let plain = anstream::adapter::strip_str(&coloured).to_string();
-    assert!(plain.lines().all(|line| line.chars().count() <= 80), "{plain}");
+    assert!(
+        plain.lines().all(|line| line.chars().count() <= 80),
+        "{plain}"
+    );
     insta::assert_snapshot!(plain);
 }
 

@@ -28,10 +28,30 @@ struct Setting {
 }
 
 const SETTINGS: [Setting; 4] = [
-    Setting { name: "solo/dnn", tasks: &[0], best_effort: false, ring_fenced: false },
-    Setting { name: "solo/corners", tasks: &[1], best_effort: false, ring_fenced: false },
-    Setting { name: "co-run", tasks: &[0, 1], best_effort: true, ring_fenced: false },
-    Setting { name: "rt-gang", tasks: &[0, 1], best_effort: true, ring_fenced: true },
+    Setting {
+        name: "solo/dnn",
+        tasks: &[0],
+        best_effort: false,
+        ring_fenced: false,
+    },
+    Setting {
+        name: "solo/corners",
+        tasks: &[1],
+        best_effort: false,
+        ring_fenced: false,
+    },
+    Setting {
+        name: "co-run",
+        tasks: &[0, 1],
+        best_effort: true,
+        ring_fenced: false,
+    },
+    Setting {
+        name: "rt-gang",
+        tasks: &[0, 1],
+        best_effort: true,
+        ring_fenced: true,
+    },
 ];
 
 struct TaskSpec {
@@ -78,7 +98,10 @@ pub fn header() -> Header {
 
 /// The events of all sample cases, one section after the other.
 pub fn events() -> Vec<Event> {
-    SETTINGS.iter().flat_map(|&setting| Made::new(setting).play()).collect()
+    SETTINGS
+        .iter()
+        .flat_map(|&setting| Made::new(setting).play())
+        .collect()
 }
 
 /// A task of the running case.
@@ -147,7 +170,9 @@ impl Made {
             self.put(DURATION_NS, core, None, OffReason::Ended);
             self.sample(DURATION_NS, core);
         }
-        self.events.push(Event::CaseEnd { time_ns: DURATION_NS });
+        self.events.push(Event::CaseEnd {
+            time_ns: DURATION_NS,
+        });
         self.events
     }
 
@@ -181,7 +206,10 @@ impl Made {
                     quantum_bytes: AGGRESSOR_BYTES,
                 }),
             },
-            partitions: vec![Partition { name: "all".into(), cores: (0..CORES).collect() }],
+            partitions: vec![Partition {
+                name: "all".into(),
+                cores: (0..CORES).collect(),
+            }],
             gangs: self
                 .tasks
                 .iter()
@@ -210,7 +238,10 @@ impl Made {
 
     /// A multiplicative generator is random enough for wobbly bars.
     fn wobble(&mut self, below: u64) -> u64 {
-        self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(11);
+        self.random = self
+            .random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(11);
         (self.random >> 33) % below
     }
 
@@ -248,18 +279,31 @@ impl Made {
 
     fn sample(&mut self, time_ns: u64, core: u16) {
         let counters = self.counters[core as usize];
-        self.events.push(Event::Counters { time_ns, core, counters });
+        self.events.push(Event::Counters {
+            time_ns,
+            core,
+            counters,
+        });
     }
 
     fn unthrottle(&mut self, time_ns: u64, core: u16, reason: UnthrottleReason) {
         if std::mem::take(&mut self.throttled[core as usize]) {
-            self.events.push(Event::Unthrottled { time_ns, core, reason });
+            self.events.push(Event::Unthrottled {
+                time_ns,
+                core,
+                reason,
+            });
         }
     }
 
     fn schedule(&mut self, time_ns: u64) {
         let busy = |task: &&Live| task.released > task.finished;
-        let highest = self.tasks.iter().filter(busy).map(|task| task.spec.priority).max();
+        let highest = self
+            .tasks
+            .iter()
+            .filter(busy)
+            .map(|task| task.spec.priority)
+            .max();
         if self.setting.ring_fenced && highest != self.active {
             self.change_gang(time_ns, highest);
         }
@@ -289,7 +333,11 @@ impl Made {
 
     fn change_gang(&mut self, time_ns: u64, priority: Option<u8>) {
         self.active = priority;
-        self.events.push(Event::GangActive { time_ns, partition: 0, priority });
+        self.events.push(Event::GangActive {
+            time_ns,
+            partition: 0,
+            priority,
+        });
         let budget = priority.map(|_| BUDGET_BYTES);
         for core in 0..CORES {
             self.events.push(Event::BudgetSet {
@@ -305,7 +353,10 @@ impl Made {
     }
 
     fn real_time_threads(&self) -> u16 {
-        self.tasks.iter().map(|task| task.spec.cores.len() as u16).sum()
+        self.tasks
+            .iter()
+            .map(|task| task.spec.cores.len() as u16)
+            .sum()
     }
 
     fn is_best_effort(&self, thread: u16) -> bool {
@@ -326,10 +377,19 @@ impl Made {
             return;
         }
         if let Some(thread) = before {
-            self.events.push(Event::ThreadOff { time_ns, core, thread, reason });
+            self.events.push(Event::ThreadOff {
+                time_ns,
+                core,
+                thread,
+                reason,
+            });
         }
         if let Some(thread) = next {
-            self.events.push(Event::ThreadOn { time_ns, core, thread });
+            self.events.push(Event::ThreadOn {
+                time_ns,
+                core,
+                thread,
+            });
             let start = self.tasks.iter_mut().enumerate().find(|(_, task)| {
                 !task.started && thread == task.first_thread && task.released > task.finished
             });
@@ -345,7 +405,9 @@ impl Made {
         let end_ns = time_ns + SLOT_NS;
         let mut hogs = 0;
         for core in 0..CORES {
-            let Some(thread) = self.on_core[core as usize] else { continue };
+            let Some(thread) = self.on_core[core as usize] else {
+                continue;
+            };
             if !self.is_best_effort(thread) {
                 self.counters[core as usize].read_bytes += 20_000;
                 continue;
@@ -360,7 +422,10 @@ impl Made {
             self.used[core as usize] += bytes;
             if self.active.is_some() && self.used[core as usize] >= BUDGET_BYTES {
                 self.throttled[core as usize] = true;
-                self.events.push(Event::Throttled { time_ns: end_ns, core });
+                self.events.push(Event::Throttled {
+                    time_ns: end_ns,
+                    core,
+                });
             }
         }
         let contenders = hogs * 2 + self.running_tasks().saturating_sub(1);
@@ -392,13 +457,21 @@ impl Made {
         task.started = false;
         task.remaining_ns = work_ns + extra;
         let queued = task.released > task.finished;
-        self.events.push(Event::JobFinished { time_ns, task: index as u16, job });
+        self.events.push(Event::JobFinished {
+            time_ns,
+            task: index as u16,
+            job,
+        });
         if queued {
             // The next job follows without leaving the core.
             let task = &mut self.tasks[index];
             task.started = true;
             let job = task.finished;
-            self.events.push(Event::JobStarted { time_ns, task: index as u16, job });
+            self.events.push(Event::JobStarted {
+                time_ns,
+                task: index as u16,
+                job,
+            });
         }
     }
 }
