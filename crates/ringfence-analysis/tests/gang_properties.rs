@@ -81,8 +81,8 @@ fn schedule(setup: &Setup, load: &[Vec<(usize, usize)>]) -> Schedule {
         schedule
             .running
             .push(on_core.iter().map(|t| t.map(|t| t as u16)).collect());
-        for thread in 0..threads {
-            sleep[thread] = sleep[thread].saturating_sub(1);
+        for sleep in &mut sleep {
+            *sleep = sleep.saturating_sub(1);
         }
         for place in &mut on_core {
             let Some(thread) = *place else { continue };

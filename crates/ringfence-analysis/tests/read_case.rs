@@ -133,8 +133,10 @@ fn throttling_and_counters() {
     assert!(refused_after(throttle - 1, refill).contains("was not throttled"));
     let shrunk = sample(2000, 899, 2000);
     assert!(refused_after(throttle + 1, shrunk).contains("smaller than before"));
-    let mut counters = Counters::default();
-    counters.best_effort_read_bytes = 1;
+    let counters = Counters {
+        best_effort_read_bytes: 1,
+        ..Counters::default()
+    };
     let more = Event::Counters {
         time_ns: 0,
         core: 0,

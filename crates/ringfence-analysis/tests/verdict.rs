@@ -246,10 +246,51 @@ fn a_stretch_of_several_periods_may_use_several_budgets() {
     assert!(!with(allowed + 1));
 }
 
+fn tolerate_anything(events: &mut [Event]) {
+    declare(events, |case| {
+        for gang in &mut case.gangs {
+            gang.tolerance_read_bytes_per_second = None;
+            gang.tolerance_write_bytes_per_second = None;
+        }
+    });
+}
+
+#[test]
+fn a_budget_above_the_tolerance_of_a_running_gang() {
+    // The hog is back at 2000 and runs beside `high` and `other`.
+    let with = |bytes| {
+        let mut events = good();
+        events.extend([budget(2500, bytes), budget(2600, Some(1000))]);
+        events
+    };
+    assert!(verdict(with(Some(1000))).passed());
+    for bytes in [Some(1002), None] {
+        let breaches = fails_only(with(bytes), ClaimKind::Budgets);
+        // Reads and writes, of either gang.
+        assert_eq!(breaches.len(), 4);
+        assert_eq!(seen(&breaches[0]), (2500, 100, Some(3), vec!["hog/0"]));
+    }
+}
+
+#[test]
+fn an_enforcer_that_forgets_the_budgets() {
+    let mut events = good();
+    events.retain(|event| !matches!(event, Event::BudgetSet { .. }));
+    let breaches = fails_only(events, ClaimKind::Budgets);
+    // A hand-over after the gang started.
+    assert_eq!(seen(&breaches[0]), (150, 1700, Some(3), vec!["hog/0"]));
+    assert!(
+        breaches[0]
+            .text
+            .contains("core 3 has no read budget while gang 'high' runs")
+    );
+}
+
 #[test]
 fn a_period_with_two_budgets_is_judged_by_the_larger() {
     let with = |read_bytes| {
         let mut events = good();
+        tolerate_anything(&mut events);
         events.extend([budget(1400, Some(1200)), budget(1600, Some(1000))]);
         replace(
             &mut events,
@@ -265,6 +306,7 @@ fn a_period_with_two_budgets_is_judged_by_the_larger() {
 #[test]
 fn a_period_that_was_unlimited_for_a_while_is_not_judged() {
     let mut events = good();
+    tolerate_anything(&mut events);
     events.extend([budget(1400, None), budget(1401, Some(1000))]);
     replace(
         &mut events,

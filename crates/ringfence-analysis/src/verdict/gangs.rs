@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ringfence_record::event::ShareClaim;
 
-use super::spans::Spans;
+use super::spans::{Spans, union};
 use super::{Breach, Findings};
 use crate::case::{CaseRun, Interval, Occupation};
 
@@ -339,16 +339,11 @@ struct Share {
 
 impl Share {
     fn of(run: &CaseRun, members: &Members, claim: ShareClaim) -> Self {
-        let mut busy: Vec<Interval> = Vec::new();
-        walk(run, members, |step, state| {
-            if state.running.is_empty() {
-                return;
-            }
-            match busy.last_mut() {
-                Some(last) if last.to_ns == step.from_ns => last.to_ns = step.to_ns,
-                _ => busy.push(step),
-            }
+        let occupied = members.occupations(run).map(|on| Interval {
+            from_ns: on.from_ns,
+            to_ns: on.to_ns,
         });
+        let busy = union(occupied.collect());
         Self { claim, busy }
     }
 
