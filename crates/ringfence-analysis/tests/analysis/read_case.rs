@@ -1,8 +1,6 @@
 //! Sections that contradict themselves are refused, with the event's number.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use ringfence_analysis::case::{Interval, JobEnd};
 use ringfence_record::event::OffReason::{Preempted, Sleeping};
 use ringfence_record::event::*;

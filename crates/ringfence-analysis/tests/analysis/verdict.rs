@@ -1,8 +1,6 @@
 //! Every rule of the verdict, kept and broken.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use ringfence_analysis::verdict::{Breach, ClaimKind, Outcome, Verdict, judge, unreadable};
 use ringfence_record::event::OffReason::{Preempted, Sleeping, Throttled};
 use ringfence_record::event::*;

@@ -1,9 +1,7 @@
 //! The gang rules against random schedules: good ones pass, an overlap fails,
 //! and a naive checker that looks at every nanosecond comes to the same result.
 
-mod common;
-
-use common::{off, on, read};
+use crate::common::{off, on, read};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;

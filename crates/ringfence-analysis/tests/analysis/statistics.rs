@@ -1,8 +1,6 @@
 //! Statistics against closed forms and plain recomputation.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use ringfence_analysis::statistics::{BANDWIDTH_POINTS, statistics};

@@ -1,8 +1,6 @@
 //! The budget rule against a recomputation nanosecond by nanosecond.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;

@@ -1,7 +1,5 @@
 //! A small case that keeps every claim, and ways to break it.
 
-#![allow(dead_code)] // Every test program uses its own part.
-
 use ringfence_analysis::case::CaseRun;
 use ringfence_analysis::read_case::{CaseError, CaseReader};
 use ringfence_record::event::*;

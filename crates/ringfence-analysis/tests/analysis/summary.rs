@@ -1,8 +1,6 @@
 //! Whole records: summaries, damage, comparison.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
