@@ -6,7 +6,9 @@ use std::path::Path;
 
 use ringfence_report::{csv, html, json, perfetto, terminal};
 
-#[path = "../tests/sample/mod.rs"]
+// The made-up run does more than this example needs.
+#[allow(dead_code)]
+#[path = "../tests/report/sample.rs"]
 mod sample;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -6,14 +6,13 @@
 use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
-use comfy_table::presets::NOTHING;
-use comfy_table::{CellAlignment, Table};
 use ringfence_analysis::summary::{CaseSummary, Summary};
 use ringfence_analysis::verdict::{ClaimKind, Outcome};
 
 use crate::Error;
 use crate::report::Report;
 use crate::rows;
+use crate::text_table::{print, table};
 use crate::wording::{self, Mark};
 
 /// Sentences go to a new line before they pass this column.
@@ -29,7 +28,11 @@ const EVIDENCE_LINES: usize = 3;
 pub fn write(report: &Report, out: &mut impl Write) -> Result<(), Error> {
     let summary = &report.summary;
     let bold = Style::new().bold();
-    writeln!(out, "{bold}{}{bold:#}\n", wording::headline(summary))?;
+    let mut headline = wording::headline(summary);
+    if headline.chars().count() > LINE_COLUMNS {
+        headline = headline.replace("; ", ";\n");
+    }
+    writeln!(out, "{bold}{headline}{bold:#}\n")?;
     if let Some(damage) = &summary.damage {
         let style = style(Mark::Missed);
         writeln!(out, "{style}{damage}{style:#}\n")?;
@@ -80,26 +83,6 @@ fn verdicts(summary: &Summary, out: &mut impl Write) -> Result<(), Error> {
             column += length;
         }
         writeln!(out)?;
-    }
-    writeln!(out)?;
-    Ok(())
-}
-
-/// A table without borders; all columns after the first two are numbers.
-fn table(header: &[&str], texts: usize) -> Table {
-    let mut table = Table::new();
-    table.load_style(NOTHING).set_header(header.to_vec());
-    for (index, column) in table.column_iter_mut().enumerate() {
-        if index >= texts {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table
-}
-
-fn print(table: &Table, out: &mut impl Write) -> Result<(), Error> {
-    for line in table.lines() {
-        writeln!(out, "{}", line.trim_end())?;
     }
     writeln!(out)?;
     Ok(())

@@ -1,7 +1,6 @@
 //! Names are data: none of them may break out of a report.
 
-mod sample;
-
+use crate::sample;
 use proptest::prelude::*;
 use ringfence_record::event::Event;
 use ringfence_report::{Report, html, perfetto, terminal};

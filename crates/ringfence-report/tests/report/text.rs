@@ -1,9 +1,9 @@
 //! The text reports, as they look.
 
-mod sample;
-
+use crate::sample;
 use ringfence_record::RecordError;
-use ringfence_report::{csv, json, terminal};
+use ringfence_record::event::Event;
+use ringfence_report::{compare, csv, json, terminal};
 
 fn text(write: impl FnOnce(&mut Vec<u8>) -> Result<(), ringfence_report::Error>) -> String {
     let mut bytes = Vec::new();
@@ -26,6 +26,26 @@ fn terminal_summary() {
         "{plain}"
     );
     insta::assert_snapshot!(plain);
+}
+
+#[test]
+fn comparison_of_two_records() {
+    let first = sample::report().summary;
+    let mut header = sample::header();
+    header.seed += 1;
+    let events = sample::events();
+    let second_case = events
+        .iter()
+        .position(|event| matches!(event, Event::CaseEnd { .. }));
+    let second =
+        sample::report_of(&header, &events[second_case.expect("a case ends") + 1..]).summary;
+    let comparison = ringfence_analysis::compare::compare(&first, &second);
+    let coloured = text(|out| compare::write(&comparison, ["before", "after"], out));
+    insta::assert_snapshot!(anstream::adapter::strip_str(&coloured).to_string());
+    let json = text(|out| compare::write_json(&comparison, out));
+    let read: ringfence_analysis::compare::Comparison =
+        serde_json::from_str(&json).expect("a comparison reads what it wrote");
+    assert_eq!(read, comparison);
 }
 
 #[test]
