@@ -2,7 +2,7 @@
 
 use super::Checker;
 use super::names::refuse_duplicates;
-use super::program::Role;
+use super::program::{Owner, Role};
 use crate::file::Located;
 use crate::file::cores::Cores;
 use crate::file::rate::{Rate, Tolerance as ToleranceField};
@@ -169,7 +169,12 @@ impl Checker<'_> {
         }
         let threads = threads(&task.threads);
         let cores = self.task_cores(task, partition);
-        let program = self.program(&task.program, Role::Task, threads);
+        let owner = Owner {
+            name: &task.name.value.0,
+            role: Role::Task,
+            threads,
+        };
+        let program = self.program(&task.program, owner);
         Some(Task {
             name: task.name.value.0.clone(),
             period_ns: task.period.value.0,
@@ -245,7 +250,12 @@ impl Checker<'_> {
                  ..
              }| { cores.clone() },
         );
-        let program = self.program(&entry.program, Role::BestEffort, threads);
+        let owner = Owner {
+            name: &entry.name.value.0,
+            role: Role::BestEffort,
+            threads,
+        };
+        let program = self.program(&entry.program, owner);
         Some(BestEffort {
             name: entry.name.value.0.clone(),
             threads,

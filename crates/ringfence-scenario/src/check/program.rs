@@ -8,7 +8,15 @@ use crate::file::value::{Count, Size};
 use crate::model::{Bandwidth, Compute, Cpu, LinkedLists, Pattern, Phase, Program, Trace};
 use crate::quantity::SIZE;
 
-/// Who executes a program.
+/// Whose program it is.
+#[derive(Clone, Copy)]
+pub(super) struct Owner<'a> {
+    pub(super) name: &'a str,
+    pub(super) role: Role,
+    pub(super) threads: u16,
+}
+
+/// Whether a program ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     /// A task: the program is one job and ends.
@@ -21,23 +29,27 @@ impl Checker<'_> {
     pub(super) fn program(
         &mut self,
         program: &Located<ProgramField>,
-        role: Role,
-        threads: u16,
+        owner: Owner<'_>,
     ) -> Option<Program> {
         match &program.value {
             ProgramField::Compute(compute) => self
-                .compute(compute, program.span, role)
+                .compute(compute, program.span, owner)
                 .map(Program::Compute),
-            ProgramField::Bandwidth(bandwidth) => Some(self.bandwidth(bandwidth, threads)),
+            ProgramField::Bandwidth(bandwidth) => Some(self.bandwidth(bandwidth, owner.threads)),
             ProgramField::LinkedLists(lists) => Some(self.linked_lists(lists)),
-            ProgramField::Cpu(cpu) => self.cpu(cpu, program.span, role),
+            ProgramField::Cpu(cpu) => self.cpu(cpu, program.span, owner.role),
             ProgramField::Phases(phases) => self.phases(phases, program.span),
             ProgramField::Trace(trace) => self.trace(trace),
         }
     }
 
-    fn compute(&mut self, compute: &file::Compute, span: Span, role: Role) -> Option<Compute> {
-        let time_ns = match (&compute.time, role) {
+    fn compute(
+        &mut self,
+        compute: &file::Compute,
+        span: Span,
+        owner: Owner<'_>,
+    ) -> Option<Compute> {
+        let time_ns = match (&compute.time, owner.role) {
             (Some(time), _) if time.value.0 == 0 => {
                 self.problems
                     .report(time.span, "an execution time of nothing", "1 ns or more");
@@ -55,6 +67,13 @@ impl Checker<'_> {
                 None
             }
         };
+        Some(Compute {
+            slowed_by: self.slowed_by(compute, owner.name),
+            time_ns: time_ns?,
+        })
+    }
+
+    fn slowed_by(&mut self, compute: &file::Compute, owner: &str) -> Vec<(String, u32)> {
         let tasks: Vec<&str> = self
             .file
             .gang
@@ -65,12 +84,16 @@ impl Checker<'_> {
         let mut slowed_by = Vec::new();
         for (task, factor) in compute.slowed_by.iter().flat_map(|field| &field.value.0) {
             self.find("task", &task.value, task.span, &tasks);
+            if task.value == owner {
+                self.problems.report(
+                    task.span,
+                    format!("`{owner}` slowed by itself"),
+                    "another task",
+                );
+            }
             slowed_by.push((task.value.clone(), factor.0));
         }
-        Some(Compute {
-            time_ns: time_ns?,
-            slowed_by,
-        })
+        slowed_by
     }
 
     fn bandwidth(&mut self, bandwidth: &file::Bandwidth, threads: u16) -> Program {
