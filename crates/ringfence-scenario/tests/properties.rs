@@ -32,7 +32,7 @@ proptest! {
         match dimension.parse(&text) {
             Ok(value) => prop_assert_eq!(u128::from(value) * denominator, numerator),
             Err(_) => prop_assert!(
-                numerator % denominator != 0 || numerator / denominator > u128::from(u64::MAX)
+                !numerator.is_multiple_of(denominator) || numerator / denominator > u128::from(u64::MAX)
             ),
         }
     }
