@@ -5,3 +5,8 @@
 //! record.
 
 pub mod machine;
+pub mod os;
+mod program;
+pub mod random;
+pub mod rates;
+pub mod run;

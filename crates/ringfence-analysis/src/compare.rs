@@ -1,0 +1,1 @@
+//! Two cases, or two records, side by side.
