@@ -221,56 +221,18 @@ impl Checker<'_> {
         }))
     }
 
-    /// A working set holds at least `lines` cache lines and fits main memory.
+    /// A working set holds at least `lines` cache lines.
     fn check_working_set(&mut self, size: &Located<Size>, lines: u64, least: &str) {
         let Some(memory) = &self.platform.memory else {
             return;
         };
         let least_bytes = lines * u64::from(memory.line_bytes);
-        let most_bytes = memory.dram.capacity_bytes();
-        let found = format!("a working set of {}", SIZE.format(size.value.0));
         if size.value.0 < least_bytes {
             self.problems.report(
                 size.span,
-                found,
+                format!("a working set of {}", SIZE.format(size.value.0)),
                 format!("at least {}: {least}", SIZE.format(least_bytes)),
             );
-        } else if size.value.0 > most_bytes {
-            self.problems.report(
-                size.span,
-                found,
-                format!(
-                    "at most {}, the memory of {}",
-                    SIZE.format(most_bytes),
-                    self.platform.name
-                ),
-            );
-        }
-    }
-
-    /// `compute` needs no memory and everything else does; a run is one or the other.
-    pub(super) fn refuse_mixed_programs(&mut self, programs: &[&Located<ProgramField>]) {
-        type Programs<'p> = Vec<&'p Located<ProgramField>>;
-        let (compute, memory): (Programs<'_>, Programs<'_>) = programs
-            .iter()
-            .partition(|program| matches!(program.value, ProgramField::Compute(_)));
-        if self.platform.memory.is_none() {
-            for program in memory {
-                self.problems.report_with_help(
-                    program.span,
-                    "a program that uses memory on a platform without memory",
-                    "a `compute` program",
-                    "or choose a platform with memory, such as `raspberry-pi-3`",
-                );
-            }
-        } else if !memory.is_empty() {
-            for program in compute {
-                self.problems.report(
-                    program.span,
-                    "a `compute` program beside programs that use memory",
-                    "either only `compute` programs or none",
-                );
-            }
         }
     }
 }
