@@ -153,9 +153,12 @@ fn long_traffic() -> Vec<Request> {
         .collect()
 }
 
+/// Makes a timing wrong.
+type Break = fn(&mut DramTiming);
+
 #[test]
 fn the_checker_catches_every_rule_when_it_is_broken() {
-    let breaks: [(&str, fn(&mut DramTiming)); 15] = [
+    let breaks: [(&str, Break); 15] = [
         ("tRCD", |t| t.rcd -= 1),
         ("tRAS", |t| t.ras -= 1),
         ("tRP", |t| t.rp -= 1),
