@@ -4,6 +4,7 @@
 //! the accesses; `os/` decides which thread is on which core and writes the
 //! record.
 
+pub mod bench;
 pub mod machine;
 pub mod os;
 pub mod plan;
