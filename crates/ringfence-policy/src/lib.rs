@@ -6,5 +6,6 @@
 
 mod cpu_set;
 pub mod gang;
+pub mod regulator;
 
 pub use cpu_set::CpuSet;
