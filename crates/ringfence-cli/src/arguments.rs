@@ -166,7 +166,7 @@ pub struct TraceRecord {
     pub output: Option<PathBuf>,
     /// Stop after this many marked jobs
     #[arg(long, value_name = "N")]
-    pub jobs: Option<u32>,
+    pub jobs: Option<u64>,
     /// Stop with an error after this many accesses
     #[arg(long, value_name = "N")]
     pub max_accesses: Option<u64>,

@@ -14,9 +14,13 @@ mod load;
 pub mod model;
 pub mod platform;
 pub mod quantity;
+mod reference;
+mod schema;
 mod suggest;
 
 pub use builtin::{BuiltinPlatform, PLATFORMS};
 pub use diagnostic::{Diagnostic, Diagnostics, Span};
 pub use files::{Disk, Files, NoFiles};
 pub use load::{load, load_platform, parse, parse_platform};
+pub use reference::reference_markdown;
+pub use schema::{platform_schema, scenario_schema};

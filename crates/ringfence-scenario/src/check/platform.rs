@@ -127,7 +127,7 @@ fn llc(table: &LlcTable, line_bytes: u64, problems: &mut Problems) -> Llc {
 fn cache_size(size: &Located<Size>, ways: u64, line_bytes: u64, problems: &mut Problems) -> u32 {
     let way_lines = ways * line_bytes.max(1);
     let sets = size.value.0 / way_lines;
-    let divides = size.value.0 % way_lines == 0 && sets.is_power_of_two();
+    let divides = size.value.0.is_multiple_of(way_lines) && sets.is_power_of_two();
     if !divides || size.value.0 > CACHE_BYTES_MAX {
         problems.report(
             size.span,

@@ -11,9 +11,9 @@ macro_rules! file_table {
             $( $(#[$field_meta:meta])* pub $field:ident: $type:ty, )*
         }
     ) => {
-        $(#[$meta])*
         #[derive(Debug, Clone, schemars::JsonSchema)]
         #[schemars(deny_unknown_fields)]
+        $(#[$meta])*
         pub struct $name {
             $( $(#[$field_meta])* pub $field: $type, )*
         }
@@ -68,8 +68,8 @@ macro_rules! file_word {
             $( $(#[$variant_meta:meta])* $variant:ident = $word:literal => $value:expr, )*
         }
     ) => {
-        $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, schemars::JsonSchema)]
+        $(#[$meta])*
         pub enum $name {
             $( $(#[$variant_meta])* #[schemars(rename = $word)] $variant, )*
         }

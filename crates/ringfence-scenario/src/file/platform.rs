@@ -32,6 +32,7 @@ file_table! {
 
 file_table! {
     /// What scheduling costs. All but the tick may be `"0 ns"`.
+    #[schemars(title = "[os]")]
     pub struct OsTable {
         /// From a core's decision to switch to the first instruction of the next thread.
         pub context_switch: Located<Time>,
@@ -47,6 +48,7 @@ file_table! {
 
 file_table! {
     /// Everything between a core and its data.
+    #[schemars(title = "[memory]")]
     pub struct MemoryTable {
         /// Bytes of a cache line: a power of two, `"16 B"` to `"256 B"`.
         pub line: Located<Size>,
@@ -63,6 +65,7 @@ file_table! {
 
 file_table! {
     /// How a core issues memory accesses.
+    #[schemars(title = "[memory.core]")]
     pub struct CoreTable {
         /// Cycles that issuing one access occupies the core.
         pub issue_cycles: Located<Count<1, 1000>>,
@@ -77,6 +80,7 @@ file_table! {
 
 file_table! {
     /// A private first-level data cache.
+    #[schemars(title = "[memory.l1]")]
     pub struct L1Table {
         /// Capacity: ways × lines × a power of two of sets.
         pub size: Located<Size>,
@@ -99,6 +103,7 @@ file_word! {
 
 file_table! {
     /// A shared last-level cache.
+    #[schemars(title = "[memory.llc]")]
     pub struct LlcTable {
         /// Capacity: ways × lines × a power of two of sets; larger than the first-level cache.
         pub size: Located<Size>,
@@ -109,6 +114,7 @@ file_table! {
         /// How lines map to banks. Each entry gives one bit of the bank's
         /// number: the parity of the physical address bits that it lists, as
         /// `[[4], [5], [6, 12]]` for eight banks. Default: one bank.
+        #[schemars(with = "Option<List<AddressBits>>")]
         pub bank_functions: List<AddressBits>,
         /// Core cycles that one access occupies its bank.
         pub bank_service_cycles: Located<Count<1, 1000>>,
@@ -133,6 +139,7 @@ file_word! {
 
 file_table! {
     /// Main memory behind one controller; identical channels interleaved by cache line.
+    #[schemars(title = "[memory.dram]")]
     pub struct DramTable {
         /// Device family and speed, such as `LPDDR2-900`.
         pub name: Located<Name>,
@@ -169,6 +176,7 @@ file_table! {
     /// DRAM timings by their JEDEC names without the leading `t`. Each is a
     /// whole number of memory clocks or a time, which is rounded up to whole
     /// clocks (`refi`: down).
+    #[schemars(title = "[memory.dram.timing]")]
     pub struct TimingTable {
         /// Read latency: column command to first data.
         pub cl: Located<Clocks>,
@@ -209,6 +217,7 @@ file_table! {
 
 file_table! {
     /// Settings of the memory controller.
+    #[schemars(title = "[memory.dram.controller]")]
     pub struct ControllerTable {
         /// Entries of a channel's read queue.
         pub read_queue: Located<Count<1, 1024>>,

@@ -170,7 +170,9 @@ impl JsonSchema for Slowdowns {
         "Slowdowns".into()
     }
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        <BTreeMap<String, Factor>>::json_schema(generator)
+        let mut schema = <BTreeMap<String, Factor>>::json_schema(generator);
+        schema.insert("title".to_owned(), "a table of factors by task".into());
+        schema
     }
 }
 

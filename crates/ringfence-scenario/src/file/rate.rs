@@ -113,6 +113,7 @@ impl JsonSchema for Tolerance {
 
 file_table! {
     /// The most time that real-time work gets in every window.
+    #[schemars(title = "[share]")]
     pub struct ShareTable {
         /// Real-time time allowed in a window; shorter than the window. Example: `"950 ms"`.
         pub limit: Located<Time>,
@@ -150,13 +151,14 @@ impl Decode for Share {
 }
 
 impl JsonSchema for Share {
+    fn inline_schema() -> bool {
+        true
+    }
     fn schema_name() -> Cow<'static, str> {
         "Share".into()
     }
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "title": "a share",
-            "description": "Either `\"off\"` or a table with `limit` and `window`.",
             "anyOf": [{"const": "off"}, generator.subschema_for::<ShareTable>()],
         })
     }

@@ -32,10 +32,12 @@ file_table! {
         pub observe: Option<Located<ObserveTable>>,
         /// Disjoint sets of cores; in each one gang runs at a time. Default:
         /// one partition `all` of all cores.
+        #[schemars(with = "Option<List<PartitionTable>>")]
         pub partition: List<PartitionTable>,
         /// The real-time work.
         pub gang: List<GangTable>,
         /// Work without deadlines.
+        #[schemars(with = "Option<List<BestEffortTable>>")]
         pub best_effort: List<BestEffortTable>,
         /// The runs to make and compare; at least one.
         pub case: List<CaseTable>,
@@ -44,6 +46,7 @@ file_table! {
 
 file_table! {
     /// Name, length, machine and seed.
+    #[schemars(title = "[scenario]")]
     pub struct ScenarioTable {
         /// Name, for titles and file names.
         pub name: Located<Name>,
@@ -62,6 +65,7 @@ file_table! {
 
 file_table! {
     /// How best-effort traffic is regulated while gangs run.
+    #[schemars(title = "[regulation]")]
     pub struct RegulationTable {
         /// How often budgets are refilled, `"1 us"` to `"1 s"`.
         pub period: Located<Time>,
@@ -70,6 +74,7 @@ file_table! {
 
 file_table! {
     /// What is sampled during a run.
+    #[schemars(title = "[observe]")]
     pub struct ObserveTable {
         /// Time between two samples of a core's counters, at least `"1 us"`.
         pub counters_every: Located<Time>,
@@ -78,6 +83,7 @@ file_table! {
 
 file_table! {
     /// A fixed set of cores inside which one gang runs at a time.
+    #[schemars(title = "[[partition]]")]
     pub struct PartitionTable {
         /// Unique name.
         pub name: Located<Name>,
@@ -90,6 +96,7 @@ file_table! {
     /// All threads of one parallel real-time task, or several tasks scheduled as one.
     ///
     /// Gangs of equal partition and priority run together, as a virtual gang.
+    #[schemars(title = "[[gang]]")]
     pub struct GangTable {
         /// Unique name.
         pub name: Located<Name>,
@@ -117,6 +124,7 @@ file_word! {
 
 file_table! {
     /// A periodic real-time task.
+    #[schemars(title = "[[gang.task]]")]
     pub struct TaskTable {
         /// Unique name among all tasks and best-effort work.
         pub name: Located<Name>,
@@ -143,6 +151,7 @@ file_table! {
 
 file_table! {
     /// Endless work without a deadline.
+    #[schemars(title = "[[best_effort]]")]
     pub struct BestEffortTable {
         /// Unique name among all tasks and best-effort work.
         pub name: Located<Name>,
@@ -178,6 +187,7 @@ file_table! {
     /// one gang), `co-run` (everything together, fixed priority, no
     /// regulation) and `rt-gang` (everything together, one gang at a time,
     /// regulation). A case with another name states its scheduling.
+    #[schemars(title = "[[case]]")]
     pub struct CaseTable {
         /// Unique name.
         pub name: Located<Name>,
