@@ -7,7 +7,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 /// Keeps critical real-time work on time on a multicore chip that it shares with anything else.
 #[derive(Debug, Parser)]
 #[command(name = "ringfence", version, arg_required_else_help = true)]
-#[command(after_help = "Exit codes: 0 all held, 1 error, 2 a bound was missed, 4 not supported here.")]
+#[command(
+    after_help = "Exit codes: 0 all held, 1 error, 2 a bound was missed, 4 not supported here."
+)]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
@@ -30,6 +32,8 @@ pub enum Command {
     /// Record and inspect memory-access traces of real programs
     #[command(subcommand)]
     Trace(Trace),
+    /// Measure the speed of the simulator
+    Bench(Bench),
     /// List the built-in platforms, or print one
     Platforms(Platforms),
     /// Print the JSON Schema of scenario or platform files
@@ -184,6 +188,30 @@ pub struct TraceInfo {
     /// Print it as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// `ringfence bench`
+#[derive(Debug, Args)]
+pub struct Bench {
+    /// What to measure
+    #[arg(value_enum)]
+    pub subject: BenchSubject,
+    /// Platform to simulate: a built-in one, or the path of a platform file
+    #[arg(long, default_value = "raspberry-pi-3")]
+    pub platform: String,
+    /// Wall seconds for each case
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=600))]
+    pub seconds: u32,
+    /// Print the figures as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What `ringfence bench` measures.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum BenchSubject {
+    /// Simulated accesses per wall second, as a ratio to a plain array walk
+    Engine,
 }
 
 /// `ringfence platforms`

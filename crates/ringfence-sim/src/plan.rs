@@ -92,7 +92,11 @@ impl Plan {
 }
 
 fn plan_case(scenario: &Scenario, case: &Case) -> CasePlan {
-    let gangs: Vec<&Gang> = case.gangs.iter().map(|&gang| &scenario.gangs[gang]).collect();
+    let gangs: Vec<&Gang> = case
+        .gangs
+        .iter()
+        .map(|&gang| &scenario.gangs[gang])
+        .collect();
     CasePlan {
         name: case.name.clone(),
         scheduling: match case.scheduling {
@@ -100,7 +104,10 @@ fn plan_case(scenario: &Scenario, case: &Case) -> CasePlan {
             Scheduling::Gang => "one-gang-at-a-time",
         },
         claims: claims(scenario, case),
-        gangs: gangs.iter().map(|gang| plan_gang(scenario, case, gang)).collect(),
+        gangs: gangs
+            .iter()
+            .map(|gang| plan_gang(scenario, case, gang))
+            .collect(),
         threads: plan_threads(scenario, case, &gangs),
     }
 }

@@ -1,5 +1,6 @@
 //! One module a command.
 
+pub mod bench;
 pub mod check;
 pub mod compare;
 pub mod generate;

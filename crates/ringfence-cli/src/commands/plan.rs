@@ -77,7 +77,10 @@ fn budget_text(budget: &BudgetPlan) -> String {
         return "unlimited".into();
     };
     let requested = quantity::BANDWIDTH.format(requested);
-    match (budget.applied_lines_per_period, budget.applied_bytes_per_second) {
+    match (
+        budget.applied_lines_per_period,
+        budget.applied_bytes_per_second,
+    ) {
         (Some(lines), Some(applied)) => format!(
             "{requested} requested, {} applied ({lines} lines a period)",
             quantity::BANDWIDTH.format(applied)

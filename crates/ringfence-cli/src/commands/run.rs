@@ -33,7 +33,12 @@ pub fn run(arguments: &Run) -> Result<Outcome, Failure> {
     report::show(&report::read(&output)?, arguments.json)
 }
 
-fn record(scenario: &Scenario, header: &Header, arguments: &Run, output: &Path) -> Result<(), Failure> {
+fn record(
+    scenario: &Scenario,
+    header: &Header,
+    arguments: &Run,
+    output: &Path,
+) -> Result<(), Failure> {
     let bars = CaseBars::new(
         scenario.cases.iter().map(|case| case.name.as_str()),
         scenario.duration_ns,

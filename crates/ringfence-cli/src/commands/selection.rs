@@ -23,16 +23,25 @@ pub fn load(selection: &Selection) -> Result<Scenario, Failure> {
 
 fn duration(text: &str) -> Result<u64, Failure> {
     match quantity::TIME.parse(text) {
-        Ok(0) => Err(Failure::Error("--duration: found 0, expected more than 0".into())),
+        Ok(0) => Err(Failure::Error(
+            "--duration: found 0, expected more than 0".into(),
+        )),
         Ok(duration_ns) => Ok(duration_ns),
-        Err(error) => Err(Failure::Error(format!("--duration: {error}"))),
+        Err(_) => Err(Failure::Error(format!(
+            "--duration: found '{text}', expected a time such as {}",
+            quantity::TIME.example
+        ))),
     }
 }
 
 fn select_cases(scenario: &mut Scenario, names: &[String]) -> Result<(), Failure> {
     for name in names {
         if !scenario.cases.iter().any(|case| matches(case, name)) {
-            let known: Vec<_> = scenario.cases.iter().map(|case| case.name.as_str()).collect();
+            let known: Vec<_> = scenario
+                .cases
+                .iter()
+                .map(|case| case.name.as_str())
+                .collect();
             return Err(Failure::Error(format!(
                 "--case: no case is called '{name}'; there are {}",
                 known.join(", ")
