@@ -39,7 +39,7 @@ pub use error::Error;
 pub use metadata::Metadata;
 pub use reader::{Job, Reader, read_all};
 pub use record::{Progress, RecordError, RecordOptions, Recording, record};
-pub use statistics::{LINE_BYTES, Statistics, summarise};
+pub use statistics::{LINE_BYTES, Statistics};
 pub use writer::Writer;
 
 /// First bytes of every trace file.

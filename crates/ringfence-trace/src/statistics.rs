@@ -1,11 +1,9 @@
 //! What a trace amounts to.
 
 use crate::access::{Access, Kind, PAGE_BYTES};
-use crate::{Error, Job, Metadata, Reader};
+use crate::{Error, Job};
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{BufReader, Read};
-use std::path::Path;
+use std::io::Read;
 
 /// Bytes of the cache line in which working sets are counted.
 pub const LINE_BYTES: u64 = 64;
@@ -113,23 +111,4 @@ impl Statistics {
             lines => self.line_touches as f64 / lines as f64,
         }
     }
-}
-
-/// Reads the trace at `path`, as `ringfence trace info` does: gives its
-/// metadata and the sum over its jobs, and each job's own to `each_job`.
-///
-/// # Errors
-/// The trace cannot be read.
-pub fn summarise(
-    path: &Path,
-    each_job: &mut dyn FnMut(u64, &Statistics),
-) -> Result<(Metadata, Statistics), Error> {
-    let mut reader = Reader::new(BufReader::new(File::open(path)?))?;
-    let mut total = Statistics::default();
-    while let Some(mut job) = reader.next_job()? {
-        let statistics = Statistics::of_job(&mut job)?;
-        each_job(job.number(), &statistics);
-        total.merge(&statistics);
-    }
-    Ok((reader.metadata().clone(), total))
 }
