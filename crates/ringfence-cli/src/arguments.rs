@@ -30,8 +30,6 @@ pub enum Command {
     /// Record and inspect memory-access traces of real programs
     #[command(subcommand)]
     Trace(Trace),
-    /// Measure the speed of the simulator
-    Bench(Bench),
     /// List the built-in platforms, or print one
     Platforms(Platforms),
     /// Print the JSON Schema of scenario or platform files
@@ -186,24 +184,6 @@ pub struct TraceInfo {
     /// Print it as JSON
     #[arg(long)]
     pub json: bool,
-}
-
-/// `ringfence bench`
-#[derive(Debug, Args)]
-pub struct Bench {
-    /// What to measure
-    #[arg(value_enum)]
-    pub subject: BenchSubject,
-    /// Print the figures as JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// What `ringfence bench` measures.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum BenchSubject {
-    /// Simulated accesses per wall second, as a ratio to a plain array walk
-    Engine,
 }
 
 /// `ringfence platforms`

@@ -31,7 +31,6 @@ fn dispatch(command: Command) -> Result<Outcome, Failure> {
         Command::Report(arguments) => commands::report::run(&arguments),
         Command::Compare(arguments) => commands::compare::run(&arguments),
         Command::Trace(arguments) => commands::trace::run(&arguments),
-        Command::Bench(arguments) => commands::bench::run(&arguments),
         Command::Platforms(arguments) => commands::platforms::run(&arguments),
         Command::Schema(arguments) => commands::schema::run(&arguments),
         Command::Completions(arguments) => commands::generate::completions(&arguments),

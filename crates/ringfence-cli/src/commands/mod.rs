@@ -1,6 +1,5 @@
 //! One module a command.
 
-pub mod bench;
 pub mod check;
 pub mod compare;
 pub mod generate;
@@ -9,4 +8,5 @@ pub mod platforms;
 pub mod report;
 pub mod run;
 pub mod schema;
+pub mod selection;
 pub mod trace;
