@@ -375,6 +375,13 @@ fn the_end_of_another_partitions_gang_does_not_end_throttling() {
     );
 }
 
+#[test]
+fn a_gang_that_starts_when_throttling_ends_does_no_harm() {
+    let mut events = good();
+    events.extend([on(6800, 2, 4), off(6890, 2, 4, Sleeping)]);
+    assert!(verdict(events).passed());
+}
+
 fn finish_low_at(time_ns: u64) -> Vec<Event> {
     let mut events = good();
     let (task, job) = (LOW, 0);
