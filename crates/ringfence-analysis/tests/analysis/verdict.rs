@@ -434,6 +434,18 @@ fn a_job_whose_deadline_is_after_the_run_is_not_judged() {
 }
 
 #[test]
+fn a_deadline_at_the_end_of_the_run_counts() {
+    let mut events = good();
+    events.push(Event::JobReleased {
+        time_ns: END_NS - 10_000,
+        task: LOW,
+        job: 1,
+    });
+    let verdict = verdict(events);
+    assert_eq!((verdict.jobs, verdict.misses), (4, 1));
+}
+
+#[test]
 fn a_missing_end() {
     let mut events = good();
     events.pop();
