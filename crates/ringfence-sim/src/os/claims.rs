@@ -94,8 +94,8 @@ fn longest_access_ps(platform: &Platform, memory: &MemorySystem) -> u64 {
     let requests = 2 * u64::from(platform.cores) * lines_under_way(memory)
         + u64::from(dram.controller.write_queue)
         + 1;
-    let clocks = requests * one_request.max(u64::from(t.ras) + u64::from(t.rp))
-        + 2 * u64::from(t.rfc);
+    let clocks =
+        requests * one_request.max(u64::from(t.ras) + u64::from(t.rp)) + 2 * u64::from(t.rfc);
     clocks * u64::from(t.clock_ps)
         + u64::from(dram.controller.link_ps)
         + cycles_ps(platform, memory.llc.latency_cycles)

@@ -52,9 +52,10 @@ pub fn case<'a>(cases: &'a [CaseRun], name: &str) -> &'a CaseRun {
 pub fn outcome(run: &CaseRun, claim: ClaimKind) -> (Outcome, String) {
     let verdict = judge(run);
     let result = verdict.claim(claim).unwrap();
-    let evidence = result.evidence.iter().map(|breach| {
-        format!("\n  {} ns: {}", breach.time_ns, breach.text)
-    });
+    let evidence = result
+        .evidence
+        .iter()
+        .map(|breach| format!("\n  {} ns: {}", breach.time_ns, breach.text));
     (result.outcome, evidence.collect())
 }
 
