@@ -369,6 +369,48 @@ fn lone_tasks() -> impl Strategy<Value = Scenario> {
     })
 }
 
+#[test]
+fn best_effort_threads_of_one_core_share_it_to_a_tick() {
+    let work = |name: &str, threads| BestEffort {
+        name: name.into(),
+        threads,
+        cores: vec![0],
+        pinned: true,
+        program: compute(0, Vec::new()),
+    };
+    let os = OsCosts {
+        context_switch_ns: 3 * US,
+        interrupt_ns: 2 * US,
+        reschedule_latency_ns: US,
+        tick_ns: 100 * US,
+    };
+    let all = Partition {
+        name: "all".into(),
+        cores: vec![0],
+    };
+    let share = ShareLimit::Off;
+    let scenario = assemble(
+        os,
+        vec![all],
+        share,
+        vec![],
+        vec![work("a", 2), work("b", 1)],
+    );
+    for run in cases(&scenario, None) {
+        let times: Vec<u64> = run
+            .threads
+            .iter()
+            .map(|thread| thread.occupations.iter().map(|on| on.length_ns()).sum())
+            .collect();
+        assert_eq!(times.iter().sum::<u64>(), DURATION_NS);
+        let (least, most) = (times.iter().min().unwrap(), times.iter().max().unwrap());
+        assert!(
+            most - least <= os.tick_ns + os.interrupt_ns + os.context_switch_ns,
+            "{times:?}"
+        );
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(128) })]
 
