@@ -29,15 +29,29 @@ function budgetSegments(run, window) {
   });
 }
 
-function bandwidthChart(run, window, width) {
+/** Highest traffic of all cases in MB/s: they share a scale. */
+function highestTraffic(runs) {
+  return Math.max(1, ...runs.flatMap((run) => run.bandwidth.map((core) => d3.max(core.all) ?? 0))) / 1e6;
+}
+
+/** `highest` in round numbers, and the powers of ten below it that have room. */
+function trafficTicks(highest) {
+  const powers = d3.range(0, Math.log10(highest)).map((power) => 10 ** power);
+  return [...powers.filter((power) => power > highest / 80 && power < highest / 2), d3.tickStep(0, highest, 1)];
+}
+
+/** The scale is a square root: a budget is small beside what a core could use. */
+function bandwidthChart(run, window, width, highest) {
   const unit = timeUnit(window.end);
   const points = bandwidthPoints(run, window);
   const time = (point) => point.time / unit.divisor;
   const mega = (key) => (point) => point[key] / 1e6;
+  const hasBestEffort = run.bandwidth.map((core) => d3.some(core.best_effort_read, (rate) => rate > 0));
+  const bestEffort = points.filter((point) => hasBestEffort[point.core]);
   const facet = { fy: "core" };
   return Plot.plot({
     width,
-    height: 30 + 62 * run.cores.length,
+    height: 30 + 60 * run.cores.length,
     marginLeft: LABEL_WIDTH,
     marginRight: RIGHT_MARGIN,
     marginTop: 8,
@@ -48,12 +62,12 @@ function bandwidthChart(run, window, width) {
       ticks: width / 110,
       tickFormat: (value) => `${Number(value.toPrecision(9))} ${unit.name}`,
     },
-    y: { label: null, ticks: 3, grid: true, nice: true, zero: true },
-    fy: { label: null, axis: null, padding: 0.16, domain: run.cores.map((_, index) => index) },
+    y: { type: "sqrt", label: null, ticks: trafficTicks(highest), grid: true, domain: [0, highest] },
+    fy: { label: null, axis: null, padding: 0.22, domain: run.cores.map((_, index) => index) },
     marks: [
-      Plot.areaY(points, { ...facet, x: time, y: mega("all"), fill: "var(--traffic-all)" }),
-      Plot.lineY(points, { ...facet, x: time, y: mega("read"), stroke: "var(--traffic-read)", strokeWidth: 1.6 }),
-      Plot.lineY(points, { ...facet, x: time, y: mega("write"), stroke: "var(--traffic-write)", strokeWidth: 1.6, strokeDasharray: "5 2" }),
+      Plot.areaY(points, { ...facet, x: time, y1: 0, y2: mega("all"), fill: "var(--traffic-all)" }),
+      Plot.lineY(bestEffort, { ...facet, x: time, y: mega("read"), stroke: "var(--traffic-read)", strokeWidth: 1.6 }),
+      Plot.lineY(bestEffort, { ...facet, x: time, y: mega("write"), stroke: "var(--traffic-write)", strokeWidth: 1.6, strokeDasharray: "5 2" }),
       Plot.ruleY(budgetSegments(run, window), {
         ...facet,
         x1: (segment) => segment.start / unit.divisor,

@@ -26,7 +26,6 @@ function responseAxis(task) {
 
 function deadlineMark(task, axis) {
   return Plot.ruleX([task.deadline_ns / axis.divisor], {
-    stroke: "var(--missed)",
     strokeWidth: 1.5,
     strokeDasharray: "5 3",
   });
@@ -39,8 +38,8 @@ function deadlineLabel(task, axis) {
     frameAnchor: "top",
     textAnchor: nearRight ? "end" : "start",
     dx: nearRight ? -6 : 6,
-    dy: 4,
-    fill: "var(--missed)",
+    dy: 10,
+    fill: "currentColor",
     stroke: "var(--surface)",
     strokeWidth: 4,
   });
@@ -60,19 +59,19 @@ function distributionChart(task, caseNames, width) {
       x: "response",
       y: "share",
       curve: "step-after",
-      stroke: colourOf(caseNames, run.case),
+      stroke: caseColour(caseNames, run.case),
       strokeWidth: 2.2,
       strokeDasharray: DASHES[index % DASHES.length],
-      ariaLabel: run.case,
     });
   });
   return Plot.plot({
     width,
-    height: 280,
+    height: 266,
     marginLeft: 110,
     marginTop: 24,
+    marginBottom: 12,
     ariaLabel: `Response times of ${task.name}, cumulative distribution`,
-    x: { ...axis.options, label: null },
+    x: { ...axis.options, label: null, tickFormat: () => "", grid: true },
     y: { domain: [0, 1], label: "share of jobs", tickFormat: "%", grid: true, ticks: 5 },
     marks: [Plot.ruleY([0]), deadlineMark(task, axis), ...lines, deadlineLabel(task, axis)],
   });
@@ -85,7 +84,7 @@ function boxChart(task, caseNames, width) {
   const outliers = task.cases.flatMap((run) =>
     run.box.outliers_ns.map((ns) => ({ case: run.case, response: ns / axis.divisor })),
   );
-  const row = { y: "case", stroke: (run) => colourOf(caseNames, run.case) };
+  const row = { y: "case", stroke: (run) => caseColour(caseNames, run.case) };
   return Plot.plot({
     width,
     height: 52 + 34 * task.cases.length,
@@ -114,22 +113,18 @@ function boxChart(task, caseNames, width) {
   });
 }
 
-function legend(names, allNames, dashed) {
+/** Line samples of the cases, in the colours and dashes of the chart. */
+function caseLegend(task, caseNames) {
   const list = element("ul", { class: "legend" });
-  names.forEach((name, index) => {
-    const dash = dashed ? DASHES[index % DASHES.length] : "none";
-    const swatch = d3
-      .create("svg")
-      .attr("width", 30)
-      .attr("height", 10)
-      .attr("aria-hidden", "true");
-    swatch
+  task.cases.forEach((run, index) => {
+    const sample = d3.create("svg").attr("width", 30).attr("height", 10).attr("aria-hidden", "true");
+    sample
       .append("path")
       .attr("d", "M0 5h30")
-      .attr("stroke", colourOf(allNames, name))
-      .attr("stroke-width", dashed ? 3 : 9)
-      .attr("stroke-dasharray", dash);
-    list.append(element("li", {}, swatch.node(), name));
+      .attr("stroke", caseColour(caseNames, run.case))
+      .attr("stroke-width", 3)
+      .attr("stroke-dasharray", DASHES[index % DASHES.length]);
+    list.append(element("li", {}, sample.node(), run.case));
   });
   return list;
 }
@@ -139,7 +134,7 @@ function drawDistributions(page, width) {
   for (const task of page.tasks) {
     const figure = document.querySelector(`[data-distribution="${task.index}"]`);
     figure.replaceChildren(
-      legend(task.cases.map((run) => run.case), page.case_names, true),
+      caseLegend(task, page.case_names),
       distributionChart(task, page.case_names, width),
       boxChart(task, page.case_names, width),
     );

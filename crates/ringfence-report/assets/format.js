@@ -20,11 +20,13 @@ function formatBandwidth(bytesPerSecond) {
   return `${Number((bytesPerSecond / 1e6).toPrecision(3))} MB/s`;
 }
 
-const SERIES_COLOURS = 6;
+const CASE_COLOURS = 6;
 
-/** Colours by position: the same name has the same colour all over the page. */
-function colourOf(names, name) {
-  return `var(--series-${(names.indexOf(name) % SERIES_COLOURS) + 1})`;
+/** A case's colour by its place among all cases; every task's solo case has the same. */
+function caseColour(names, name) {
+  const family = (each) => (each.startsWith("solo/") ? "solo" : each);
+  const families = [...new Set(names.map(family))];
+  return `var(--case-${(families.indexOf(family(name)) % CASE_COLOURS) + 1})`;
 }
 
 /** An element with attributes and children; children may be text. */

@@ -1,7 +1,8 @@
 // What every core did: one drawing per case, all showing the same window of time.
 
 const LABEL_WIDTH = 110;
-const RIGHT_MARGIN = 12;
+const RIGHT_MARGIN = 28;
+const GANG_COLOURS = 6;
 const ROW_HEIGHT = 24;
 const BAR_HEIGHT = 18;
 /** Slices closer together than this are drawn as one bar. */
@@ -66,7 +67,7 @@ function rectanglesByGroup(slices, groupOf, scale, window) {
 
 function groupClass(run, group) {
   const { gang, shade } = run.groups[group];
-  return gang === null ? `best-effort-${shade}` : `gang-${(gang % SERIES_COLOURS) + 1}`;
+  return gang === null ? `best-effort-${shade}` : `gang-${(gang % GANG_COLOURS) + 1}`;
 }
 
 /** The rows of a case, top to bottom: jobs of each task, then the cores. */
@@ -82,14 +83,18 @@ function drawJobs(layer, run, row, scale, window) {
   const releases = [];
   const deadlines = [];
   const kept = [];
-  const missed = [];
+  const late = [];
   const crosses = [];
   jobs.released_ns.forEach((released, i) => {
     const finished = jobs.finished_ns[i] ?? run.duration_ns;
     const due = released + deadline;
     if (Math.max(finished, due) < window.start || released > window.end) return;
-    const bar = [scale(Math.max(released, window.start)), scale(Math.min(finished, window.end))];
-    if (bar[1] > bar[0]) (jobs.missed[i] ? missed : kept).push(bar);
+    const bar = (bars, from, to) => {
+      const [x0, x1] = [scale(Math.max(from, window.start)), scale(Math.min(to, window.end))];
+      if (x1 > x0) bars.push([x0, x1]);
+    };
+    bar(kept, released, Math.min(finished, due));
+    if (jobs.missed[i]) bar(late, due, finished);
     if (released >= window.start) releases.push(scale(released));
     if (due >= window.start && due <= window.end) {
       deadlines.push(scale(due));
@@ -97,11 +102,11 @@ function drawJobs(layer, run, row, scale, window) {
     }
   });
   const gang = run.groups[row.task.group].gang;
-  const colour = `gang-${(gang % SERIES_COLOURS) + 1}`;
+  const colour = `gang-${(gang % GANG_COLOURS) + 1}`;
   const bottom = y + BAR_HEIGHT;
   const path = (name, d) => layer.append("path").attr("class", name).attr("d", d);
   path(`job ${colour}`, rectanglePath(kept, y + 6, BAR_HEIGHT - 8));
-  path("job job-missed", rectanglePath(missed, y + 6, BAR_HEIGHT - 8));
+  path("job-late", rectanglePath(late, y + 6, BAR_HEIGHT - 8));
   path("release", releases.map((x) => `M${x.toFixed(1)} ${bottom}V${y + 2}m-3 4l3 -4l3 4`).join(""));
   path("due", deadlines.map((x) => `M${x.toFixed(1)} ${y}V${bottom}m-3 -4l3 4l3 -4`).join(""));
   path("miss", crosses.map((x) => `M${(x - 5).toFixed(1)} ${y + 4}l10 10m0 -10l-10 10`).join(""));

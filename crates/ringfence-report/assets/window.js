@@ -62,6 +62,7 @@ function drawTimelines(page, width, previous) {
   const runs = page.timelines.map(decodeCase);
   const total = Math.max(...runs.map((run) => run.duration_ns), 1);
   let shown = previous ?? firstWindow(runs, total);
+  const highest = highestTraffic(runs);
   let slow;
 
   function show(start, end) {
@@ -126,7 +127,7 @@ function drawTimelines(page, width, previous) {
   const drawings = runs.map((run) => caseTimeline(run, width, gestures));
   const bandwidths = runs.map((_, index) => document.querySelector(`[data-bandwidth="${index}"]`));
   function drawBandwidths() {
-    runs.forEach((run, index) => bandwidths[index]?.replaceChildren(bandwidthChart(run, shown, width)));
+    runs.forEach((run, index) => bandwidths[index]?.replaceChildren(bandwidthChart(run, shown, width, highest)));
   }
 
   document.querySelector("[data-overview]").replaceChildren(map.node);

@@ -40,7 +40,13 @@ pub fn write_events<E>(
 where
     Error: From<E>,
 {
-    serde_json::to_writer(&mut *out, &EventsHeader { events_version: EVENTS_VERSION, header })?;
+    serde_json::to_writer(
+        &mut *out,
+        &EventsHeader {
+            events_version: EVENTS_VERSION,
+            header,
+        },
+    )?;
     writeln!(out)?;
     for event in events {
         serde_json::to_writer(&mut *out, &event?)?;

@@ -6,9 +6,11 @@
 mod error;
 mod report;
 mod rows;
+mod text_table;
 mod units;
 mod wording;
 
+pub mod compare;
 pub mod csv;
 pub mod html;
 pub mod json;

@@ -27,7 +27,9 @@ pub struct TaskRow<'a> {
 
 /// The tasks of a case that can be relied on.
 pub fn tasks(case: &CaseSummary) -> impl Iterator<Item = &TaskStatistics> {
-    case.statistics.iter().flat_map(|statistics| &statistics.tasks)
+    case.statistics
+        .iter()
+        .flat_map(|statistics| &statistics.tasks)
 }
 
 /// All tasks in all cases, grouped by task.
@@ -54,12 +56,18 @@ pub fn task_rows(summary: &Summary) -> Vec<TaskRow<'_>> {
 impl<'a> TaskRow<'a> {
     fn of(case: &'a CaseSummary, task: &'a TaskStatistics, solo_ns: Option<u64>) -> Self {
         let response = task.response.as_ref();
-        let slowdown = response.zip(solo_ns).map(|(r, solo)| r.median_ns as f64 / solo.max(1) as f64);
+        let slowdown = response
+            .zip(solo_ns)
+            .map(|(r, solo)| r.median_ns as f64 / solo.max(1) as f64);
         TaskRow {
             first: false,
             task: &task.task,
             case: &case.name,
-            mark: if task.missed > 0 { Mark::Missed } else { Mark::Kept },
+            mark: if task.missed > 0 {
+                Mark::Missed
+            } else {
+                Mark::Kept
+            },
             jobs: task.jobs,
             missed: task.missed,
             median: time(response.map(|r| r.median_ns)),
@@ -74,7 +82,9 @@ impl<'a> TaskRow<'a> {
 /// A task's median response time without company, in nanoseconds.
 fn solo_median_ns(summary: &Summary, task: &str) -> Option<u64> {
     let solo = summary.cases.iter().filter(|case| is_solo(case));
-    let mut found = solo.flat_map(tasks).filter(|statistics| statistics.task == task);
+    let mut found = solo
+        .flat_map(tasks)
+        .filter(|statistics| statistics.task == task);
     found.find_map(|statistics| Some(statistics.response.as_ref()?.median_ns))
 }
 
@@ -84,7 +94,7 @@ pub fn is_solo(case: &CaseSummary) -> bool {
 }
 
 fn time(ns: Option<u64>) -> String {
-    ns.map_or_else(|| NOTHING.into(), units::duration)
+    ns.map_or_else(|| NOTHING.into(), units::duration_in_column)
 }
 
 /// What the best-effort work of a case got, all cores together.
@@ -112,14 +122,15 @@ impl<'a> BestEffortRow<'a> {
         if statistics.best_effort.is_empty() {
             return None;
         }
-        let total = |field: fn(&CoreStatistics) -> u64| statistics.cores.iter().map(field).sum::<u64>();
+        let total =
+            |field: fn(&CoreStatistics) -> u64| statistics.cores.iter().map(field).sum::<u64>();
         let end_ns = case.end_ns?.max(1) as f64;
         let all_ns = end_ns * statistics.cores.len().max(1) as f64;
         let core_time_ns = total(|core| core.best_effort_ns);
         let per_second = |bytes: u64| units::bandwidth(bytes as f64 * 1e9 / end_ns);
         Some(BestEffortRow {
             case: &case.name,
-            core_time: units::duration(core_time_ns),
+            core_time: units::duration_in_column(core_time_ns),
             share: units::percent(core_time_ns as f64 / all_ns),
             read: per_second(total(|core| core.best_effort_read_bytes)),
             written: per_second(total(|core| core.best_effort_write_bytes)),

@@ -6,15 +6,17 @@
 use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
-use comfy_table::presets::NOTHING;
-use comfy_table::{CellAlignment, Table};
 use ringfence_analysis::summary::{CaseSummary, Summary};
 use ringfence_analysis::verdict::{ClaimKind, Outcome};
 
+use crate::Error;
 use crate::report::Report;
 use crate::rows;
+use crate::text_table::{print, table};
 use crate::wording::{self, Mark};
-use crate::Error;
+
+/// Sentences go to a new line before they pass this column.
+const LINE_COLUMNS: usize = 80;
 
 /// Breaches shown for each claim that does not hold.
 const EVIDENCE_LINES: usize = 3;
@@ -26,7 +28,11 @@ const EVIDENCE_LINES: usize = 3;
 pub fn write(report: &Report, out: &mut impl Write) -> Result<(), Error> {
     let summary = &report.summary;
     let bold = Style::new().bold();
-    writeln!(out, "{bold}{}{bold:#}\n", wording::headline(summary))?;
+    let mut headline = wording::headline(summary);
+    if headline.chars().count() > LINE_COLUMNS {
+        headline = headline.replace("; ", ";\n");
+    }
+    writeln!(out, "{bold}{headline}{bold:#}\n")?;
     if let Some(damage) = &summary.damage {
         let style = style(Mark::Missed);
         writeln!(out, "{style}{damage}{style:#}\n")?;
@@ -56,32 +62,27 @@ fn style(mark: Mark) -> Style {
 }
 
 fn verdicts(summary: &Summary, out: &mut impl Write) -> Result<(), Error> {
-    let width = summary.cases.iter().map(|case| case.name.chars().count()).max().unwrap_or(0);
+    let width = summary
+        .cases
+        .iter()
+        .map(|case| case.name.chars().count())
+        .max()
+        .unwrap_or(0);
     for case in &summary.cases {
         let mark = Mark::of_case(case);
         let style = style(mark);
-        let sentences = wording::sentences(case).join(" ");
-        writeln!(out, "{style}{} {:width$}{style:#}  {sentences}", mark.sign(), case.name)?;
-    }
-    writeln!(out)?;
-    Ok(())
-}
-
-/// A table without borders; all columns after the first two are numbers.
-fn table(header: &[&str], texts: usize) -> Table {
-    let mut table = Table::new();
-    table.load_style(NOTHING).set_header(header.to_vec());
-    for (index, column) in table.column_iter_mut().enumerate() {
-        if index >= texts {
-            column.set_cell_alignment(CellAlignment::Right);
+        write!(out, "{style}{} {:width$}{style:#}", mark.sign(), case.name)?;
+        let mut column = width + 2;
+        for sentence in wording::sentences(case) {
+            let length = sentence.chars().count() + 2;
+            if column + length > LINE_COLUMNS && column > width + 2 {
+                write!(out, "\n{:1$}", "", width + 2)?;
+                column = width + 2;
+            }
+            write!(out, "  {sentence}")?;
+            column += length;
         }
-    }
-    table
-}
-
-fn print(table: &Table, out: &mut impl Write) -> Result<(), Error> {
-    for line in table.lines() {
-        writeln!(out, "{}", line.trim_end())?;
+        writeln!(out)?;
     }
     writeln!(out)?;
     Ok(())
@@ -92,14 +93,18 @@ fn tasks(summary: &Summary, out: &mut impl Write) -> Result<(), Error> {
     if rows.is_empty() {
         return Ok(());
     }
-    let header = ["Task", "Case", "Jobs", "Missed", "Median", "99 %", "Longest", "Slowdown"];
+    let header = [
+        "Task", "Case", "Jobs", "Missed", "Median", "99 %", "Longest", "Slowdown",
+    ];
     let mut table = table(&header, 2);
     for row in rows {
         let task = if row.first { row.task } else { "" };
         let (jobs, missed) = (row.jobs.to_string(), row.missed.to_string());
         let (times, slowdown) = ([&row.median, &row.p99, &row.longest], &row.slowdown);
         let [median, p99, longest] = times;
-        table.add_row([task, row.case, &jobs, &missed, median, p99, longest, slowdown]);
+        table.add_row([
+            task, row.case, &jobs, &missed, median, p99, longest, slowdown,
+        ]);
     }
     print(&table, out)
 }
@@ -109,10 +114,24 @@ fn best_effort(summary: &Summary, out: &mut impl Write) -> Result<(), Error> {
     if rows.is_empty() {
         return Ok(());
     }
-    let header = ["Best-effort", "Core time", "Of all", "Read", "Written", "Throttled"];
+    let header = [
+        "Best-effort",
+        "Core time",
+        "Of all",
+        "Read",
+        "Written",
+        "Throttled",
+    ];
     let mut table = table(&header, 1);
     for row in rows {
-        table.add_row([row.case, &row.core_time, &row.share, &row.read, &row.written, &row.throttled]);
+        table.add_row([
+            row.case,
+            &row.core_time,
+            &row.share,
+            &row.read,
+            &row.written,
+            &row.throttled,
+        ]);
     }
     print(&table, out)
 }
@@ -125,7 +144,13 @@ fn breaches(case: &CaseSummary, out: &mut impl Write) -> Result<(), Error> {
             && (claim.kind != ClaimKind::Deadlines || case.verdict.claims_isolation)
     });
     for claim in failed {
-        writeln!(out, "{}: {}: {}", case.name, wording::claim_name(claim.kind), wording::outcome(claim))?;
+        writeln!(
+            out,
+            "{}: {}: {}",
+            case.name,
+            wording::claim_name(claim.kind),
+            wording::outcome(claim)
+        )?;
         for breach in claim.evidence.iter().take(EVIDENCE_LINES) {
             writeln!(out, "  {}", wording::breach(breach))?;
         }

@@ -26,7 +26,11 @@ impl Mark {
         if case.verdict.passed() {
             return Mark::Kept;
         }
-        let failed = case.verdict.claims.iter().any(|claim| claim.outcome == Outcome::Fail);
+        let failed = case
+            .verdict
+            .claims
+            .iter()
+            .any(|claim| claim.outcome == Outcome::Fail);
         if failed { Mark::Missed } else { Mark::Open }
     }
 
@@ -65,10 +69,16 @@ pub fn headline(summary: &Summary) -> String {
         cases = summary.cases.iter().collect();
     }
     cases.sort_by_key(|case| !case.verdict.claims_isolation);
-    let mut parts: Vec<String> =
-        cases.iter().take(HEADLINE_CASES).map(|case| in_headline(case)).collect();
+    let mut parts: Vec<String> = cases
+        .iter()
+        .take(HEADLINE_CASES)
+        .map(|case| in_headline(case))
+        .collect();
     if cases.len() > HEADLINE_CASES {
-        parts.push(format!("{} below", count((cases.len() - HEADLINE_CASES) as u64, "more case")));
+        parts.push(format!(
+            "{} more below",
+            count((cases.len() - HEADLINE_CASES) as u64, "case")
+        ));
     }
     if parts.is_empty() {
         return "The record holds no case.".into();
@@ -148,6 +158,18 @@ fn claim_result(claim: &ClaimResult) -> String {
     }
 }
 
+/// What was looked at, such as `60 jobs`.
+pub fn checked(claim: &ClaimResult) -> String {
+    let noun = match claim.kind {
+        ClaimKind::CompleteRecord => "section",
+        ClaimKind::OneGangAtATime | ClaimKind::WorkConservation => "stretch on a core",
+        ClaimKind::Budgets => "period of a core",
+        ClaimKind::Throttling => "throttling",
+        ClaimKind::Deadlines => "job",
+    };
+    count(claim.checked, noun)
+}
+
 /// What came out of a claim, for a column of a table.
 pub fn outcome(claim: &ClaimResult) -> String {
     match claim.outcome {
@@ -160,11 +182,15 @@ pub fn outcome(claim: &ClaimResult) -> String {
 
 /// One breach of a claim.
 pub fn breach(breach: &Breach) -> String {
-    let core = breach.core.map_or_else(String::new, |core| format!(", core {core}"));
+    let core = breach
+        .core
+        .map_or_else(String::new, |core| format!(", core {core}"));
     format!("at {}{core}: {}", duration(breach.time_ns), breach.text)
 }
 
 fn capitalised(text: &str) -> String {
     let mut rest = text.chars();
-    rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
+    rest.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(rest).collect()
+    })
 }

@@ -1,7 +1,8 @@
 //! Best-effort traffic stays within the budgets, and throttled cores stand still.
 
-use ringfence_record::event::{BudgetClaim, UnthrottleReason};
+use ringfence_record::event::{BudgetClaim, Gang, UnthrottleReason};
 
+use super::tolerances::intolerable_budgets;
 use super::{Breach, Findings};
 use crate::case::{BudgetInForce, CaseRun, Interval, Sample};
 
@@ -9,7 +10,8 @@ use crate::case::{BudgetInForce, CaseRun, Interval, Sample};
 ///
 /// A stretch is judged when a budget was in force in every part of it. What is
 /// allowed is, for each period that it touches, the largest budget in force at
-/// any time in that period, and one quantum.
+/// any time in that period, and one quantum. The budgets themselves are judged
+/// by what the running gangs tolerate.
 pub(super) fn budgets(run: &CaseRun) -> Findings {
     let mut findings = Findings::default();
     let Some(claim) = &run.case.claims.budgets else {
@@ -53,6 +55,9 @@ pub(super) fn budgets(run: &CaseRun) -> Findings {
             }
         }
     }
+    let (checked, breaches) = intolerable_budgets(run, claim);
+    findings.checked += checked;
+    findings.breaches.extend(breaches);
     if unlimited > 0 {
         findings.note = Some(format!(
             "{unlimited} stretches between samples had no budget at some time and are not judged"
@@ -63,7 +68,7 @@ pub(super) fn budgets(run: &CaseRun) -> Findings {
 
 /// Reads and writes have budgets of their own.
 #[derive(Debug, Clone, Copy)]
-enum Direction {
+pub(super) enum Direction {
     Read,
     Write,
 }
@@ -76,10 +81,24 @@ impl Direction {
         }
     }
 
-    fn budget_bytes(self, budget: &BudgetInForce) -> Option<u64> {
+    pub(super) fn budget_bytes(self, budget: &BudgetInForce) -> Option<u64> {
         match self {
             Self::Read => budget.read_bytes,
             Self::Write => budget.write_bytes,
+        }
+    }
+
+    pub(super) fn tolerance_bytes_per_second(self, gang: &Gang) -> Option<u64> {
+        match self {
+            Self::Read => gang.tolerance_read_bytes_per_second,
+            Self::Write => gang.tolerance_write_bytes_per_second,
+        }
+    }
+
+    pub(super) fn noun(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
         }
     }
 

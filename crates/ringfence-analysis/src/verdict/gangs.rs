@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ringfence_record::event::ShareClaim;
 
-use super::spans::Spans;
+use super::spans::{Spans, union};
 use super::{Breach, Findings};
 use crate::case::{CaseRun, Interval, Occupation};
 
@@ -89,6 +89,12 @@ impl State {
             .iter()
             .max_by_key(|(thread, priority)| (**priority, Reverse(**thread)));
         highest.map(|(&thread, &priority)| (thread, priority))
+    }
+
+    /// The first thread that runs with a priority above `priority`.
+    fn running_above(&self, priority: u8) -> Option<u16> {
+        let mut running = self.running.values();
+        Some(running.find(|other| other.priority > priority)?.thread)
     }
 
     fn is_running(&self, thread: u16) -> bool {
@@ -193,33 +199,58 @@ enum LowerGang {
     Starts,
 }
 
+impl LowerGang {
+    fn text(self, lower: &str, higher: &str, hand_over_ns: u64) -> String {
+        let late = format!(
+            "more than {hand_over_ns} ns after a higher gang became runnable, now with '{higher}'"
+        );
+        match self {
+            Self::Beside => {
+                format!("'{lower}' of a lower gang runs beside '{higher}' of a higher gang")
+            }
+            Self::Stays => format!("'{lower}' of a lower gang still runs {late}"),
+            Self::Starts => format!("'{lower}' of a lower gang starts {late}"),
+        }
+    }
+}
+
+/// For each priority of a partition below a runnable one, since when a higher
+/// one has been runnable without a gap.
+#[derive(Debug, Default)]
+struct HigherRunnable {
+    since_ns: BTreeMap<u8, u64>,
+}
+
+impl HigherRunnable {
+    /// From `now_ns` on, `highest` is the highest runnable one of `priorities`.
+    fn update(&mut self, priorities: &BTreeSet<u8>, highest: u8, now_ns: u64) {
+        for &priority in priorities {
+            if highest > priority {
+                self.since_ns.entry(priority).or_insert(now_ns);
+            } else {
+                self.since_ns.remove(&priority);
+            }
+        }
+    }
+}
+
 fn lower_gangs(run: &CaseRun, members: &Members) -> Vec<Breach> {
     let hand_over_ns = run.case.claims.hand_over_ns;
     let priorities: BTreeSet<u8> = members.threads.values().copied().collect();
-    // For each priority, since when a higher one has been runnable without a gap.
-    let mut higher_since_ns: BTreeMap<u8, u64> = BTreeMap::new();
+    let mut higher_runnable = HigherRunnable::default();
     // The value is the higher thread.
     let mut spans: Spans<(u16, u16, LowerGang), u16> = Spans::default();
     walk(run, members, |step, state| {
-        let highest = state.highest_runnable();
-        for &priority in &priorities {
-            if highest.is_some_and(|(_, highest)| highest > priority) {
-                higher_since_ns.entry(priority).or_insert(step.from_ns);
-            } else {
-                higher_since_ns.remove(&priority);
-            }
-        }
+        let Some((highest_thread, highest)) = state.highest_runnable() else {
+            higher_runnable = HigherRunnable::default();
+            return;
+        };
+        higher_runnable.update(&priorities, highest, step.from_ns);
         for (&core, lower) in &state.running {
-            let higher = state
-                .running
-                .values()
-                .find(|other| other.priority > lower.priority);
-            if let Some(higher) = higher {
-                spans.hold((lower.thread, core, LowerGang::Beside), higher.thread, step);
+            if let Some(higher) = state.running_above(lower.priority) {
+                spans.hold((lower.thread, core, LowerGang::Beside), higher, step);
             }
-            let (Some(&since_ns), Some((higher, _))) =
-                (higher_since_ns.get(&lower.priority), highest)
-            else {
+            let Some(since_ns) = higher_runnable.since_ns.get(&lower.priority) else {
                 continue;
             };
             let limit_ns = since_ns.saturating_add(hand_over_ns);
@@ -233,7 +264,7 @@ fn lower_gangs(run: &CaseRun, members: &Members) -> Vec<Breach> {
                     from_ns: limit_ns.max(step.from_ns),
                     to_ns: step.to_ns,
                 };
-                spans.hold((lower.thread, core, how), higher, late);
+                spans.hold((lower.thread, core, how), highest_thread, late);
             }
         }
     });
@@ -241,41 +272,19 @@ fn lower_gangs(run: &CaseRun, members: &Members) -> Vec<Breach> {
         .finish()
         .map(|((lower, core, how), higher, span)| {
             let (lower, higher) = (run.thread_name(lower), run.thread_name(higher));
-            let text = match how {
-                LowerGang::Beside => format!(
-                    "'{lower}' of a lower gang runs beside '{higher}' of a higher gang"
-                ),
-                LowerGang::Stays => format!(
-                    "'{lower}' of a lower gang still runs although '{higher}' of a higher gang has been runnable for more than {hand_over_ns} ns"
-                ),
-                LowerGang::Starts => format!(
-                    "'{lower}' of a lower gang starts although '{higher}' of a higher gang has been runnable for more than {hand_over_ns} ns"
-                ),
-            };
-            breach(span, core, vec![lower.into(), higher.into()], text)
+            Breach {
+                time_ns: span.from_ns,
+                duration_ns: span.to_ns - span.from_ns,
+                core: Some(core),
+                threads: vec![lower.into(), higher.into()],
+                text: how.text(lower, higher, hand_over_ns),
+            }
         })
         .collect()
 }
 
-fn breach(span: Interval, core: u16, threads: Vec<String>, text: String) -> Breach {
-    Breach {
-        time_ns: span.from_ns,
-        duration_ns: span.to_ns - span.from_ns,
-        core: Some(core),
-        threads,
-        text,
-    }
-}
-
 fn waits(run: &CaseRun, members: &Members) -> Vec<Breach> {
-    let homes: BTreeMap<u16, BTreeSet<u16>> = members
-        .threads
-        .keys()
-        .map(|&thread| {
-            let occupations = &run.threads[usize::from(thread)].occupations;
-            (thread, occupations.iter().map(|on| on.core).collect())
-        })
-        .collect();
+    let homes = homes(run, members);
     let mut spans: Spans<u16, ()> = Spans::default();
     walk(run, members, |step, state| {
         let Some((_, highest)) = state.highest_runnable() else {
@@ -285,39 +294,42 @@ fn waits(run: &CaseRun, members: &Members) -> Vec<Breach> {
             return;
         }
         for (&thread, &priority) in &state.runnable {
-            if priority == highest && !state.is_running(thread) && could_run(&homes[&thread], state)
-            {
+            let home = &homes[&thread];
+            if priority == highest && !state.is_running(thread) && could_run(home, state) {
                 spans.hold(thread, (), step);
             }
         }
     });
     let hand_over_ns = run.case.claims.hand_over_ns;
-    let share = run
-        .case
-        .claims
-        .share
-        .map(|share| Share::of(run, members, share));
-    spans
-        .finish()
-        .filter_map(|(thread, (), span)| {
-            let mut limit_ns = span.from_ns.saturating_add(hand_over_ns);
-            if let Some(share) = &share {
-                limit_ns = limit_ns.saturating_add(share.allowance_ns(span.from_ns, hand_over_ns));
-            }
-            (limit_ns < span.to_ns).then(|| Breach {
-                time_ns: limit_ns,
-                duration_ns: span.to_ns - limit_ns,
-                core: homes[&thread].first().copied(),
-                threads: vec![run.thread_name(thread).into()],
-                text: format!(
-                    "'{}' has waited since {} ns although no higher gang is runnable, no lower one runs, and a core that it may use has no real-time work; {} ns are allowed",
-                    run.thread_name(thread),
-                    span.from_ns,
-                    limit_ns - span.from_ns
-                ),
-            })
+    let claim = run.case.claims.share;
+    let share = claim.map(|claim| Share::of(run, members, claim));
+    let waits = spans.finish().filter_map(|(thread, (), span)| {
+        let used_up = share
+            .as_ref()
+            .map_or(0, |share| share.allowance_ns(span.from_ns, hand_over_ns));
+        let allowed_ns = hand_over_ns.saturating_add(used_up);
+        let limit_ns = span.from_ns.saturating_add(allowed_ns);
+        let name = run.thread_name(thread);
+        (limit_ns < span.to_ns).then(|| Breach {
+            time_ns: limit_ns,
+            duration_ns: span.to_ns - limit_ns,
+            core: homes[&thread].first().copied(),
+            threads: vec![name.into()],
+            text: format!(
+                "'{name}' has waited for more than {allowed_ns} ns although its gang is the highest runnable one, no lower one runs, and a core that it may use has no real-time work"
+            ),
         })
-        .collect()
+    });
+    waits.collect()
+}
+
+/// The cores on which each thread is known to run.
+fn homes(run: &CaseRun, members: &Members) -> BTreeMap<u16, BTreeSet<u16>> {
+    let cores = |thread: u16| {
+        let occupations = &run.threads[usize::from(thread)].occupations;
+        occupations.iter().map(|on| on.core).collect()
+    };
+    members.threads.keys().map(|t| (*t, cores(*t))).collect()
 }
 
 /// Whether a core on which the thread is known to run has no real-time thread.
@@ -339,16 +351,11 @@ struct Share {
 
 impl Share {
     fn of(run: &CaseRun, members: &Members, claim: ShareClaim) -> Self {
-        let mut busy: Vec<Interval> = Vec::new();
-        walk(run, members, |step, state| {
-            if state.running.is_empty() {
-                return;
-            }
-            match busy.last_mut() {
-                Some(last) if last.to_ns == step.from_ns => last.to_ns = step.to_ns,
-                _ => busy.push(step),
-            }
+        let occupied = members.occupations(run).map(|on| Interval {
+            from_ns: on.from_ns,
+            to_ns: on.to_ns,
         });
+        let busy = union(occupied.collect());
         Self { claim, busy }
     }
 

@@ -7,6 +7,7 @@
 mod budgets;
 mod gangs;
 mod spans;
+mod tolerances;
 
 use ringfence_record::event::Case;
 use serde::{Deserialize, Serialize};
@@ -27,7 +28,8 @@ pub enum ClaimKind {
     OneGangAtATime,
     /// The highest runnable gang of a partition runs.
     WorkConservation,
-    /// Best-effort traffic stays within the budgets.
+    /// The budgets are what the running gangs tolerate, and best-effort traffic
+    /// stays within them.
     Budgets,
     /// Throttled cores run no best-effort work, and stay throttled.
     Throttling,

@@ -44,3 +44,19 @@ impl<K: Ord + Copy, V: Copy> Spans<K, V> {
         self.closed.into_iter().chain(open)
     }
 }
+
+/// The union of intervals in any order: disjoint, not adjacent, in the order of time.
+pub(super) fn union(mut intervals: Vec<Interval>) -> Vec<Interval> {
+    intervals.retain(|interval| interval.from_ns < interval.to_ns);
+    intervals.sort_unstable_by_key(|interval| interval.from_ns);
+    let mut union: Vec<Interval> = Vec::with_capacity(intervals.len());
+    for interval in intervals {
+        match union.last_mut() {
+            Some(last) if interval.from_ns <= last.to_ns => {
+                last.to_ns = last.to_ns.max(interval.to_ns);
+            }
+            _ => union.push(interval),
+        }
+    }
+    union
+}

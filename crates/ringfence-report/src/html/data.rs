@@ -124,7 +124,12 @@ impl<'a> PageData<'a> {
     pub fn of(report: &'a Report) -> Self {
         let colours = Colours::of(report);
         PageData {
-            case_names: report.summary.cases.iter().map(|case| case.name.as_str()).collect(),
+            case_names: report
+                .summary
+                .cases
+                .iter()
+                .map(|case| case.name.as_str())
+                .collect(),
             tasks: tasks(report),
             timelines: report
                 .readable_cases()
@@ -154,7 +159,12 @@ impl<'a> PageData<'a> {
 /// Names of the tasks with response times, in the order of their appearance.
 pub fn task_names(summary: &Summary) -> Vec<&str> {
     let mut names = Vec::new();
-    for task in summary.cases.iter().filter_map(|case| case.statistics.as_ref()).flat_map(|s| &s.tasks) {
+    for task in summary
+        .cases
+        .iter()
+        .filter_map(|case| case.statistics.as_ref())
+        .flat_map(|s| &s.tasks)
+    {
         if task.response.is_some() && !names.contains(&task.task.as_str()) {
             names.push(task.task.as_str());
         }
@@ -167,11 +177,18 @@ fn tasks(report: &Report) -> Vec<TaskData<'_>> {
         .into_iter()
         .enumerate()
         .map(|(index, name)| {
-            let cases: Vec<_> =
-                report.readable_cases().filter_map(|(run, case)| task_case(run, case, name)).collect();
+            let cases: Vec<_> = report
+                .readable_cases()
+                .filter_map(|(run, case)| task_case(run, case, name))
+                .collect();
             let deadline_ns = cases.first().map_or(0, |&(deadline_ns, _)| deadline_ns);
             let cases = cases.into_iter().map(|(_, case)| case).collect();
-            TaskData { index, name, deadline_ns, cases }
+            TaskData {
+                index,
+                name,
+                deadline_ns,
+                cases,
+            }
         })
         .collect()
 }
@@ -186,9 +203,20 @@ fn task_case<'a>(run: &CaseRun, case: &'a CaseSummary, name: &str) -> Option<(u6
     let judged = run.jobs[index].iter().filter(judged).count() as f64;
     let cdf = Cdf {
         response_ns: response.cdf.iter().map(|point| point.value_ns).collect(),
-        share: response.cdf.iter().map(|point| point.count as f64 / judged).collect(),
+        share: response
+            .cdf
+            .iter()
+            .map(|point| point.count as f64 / judged)
+            .collect(),
     };
-    Some((task.deadline_ns, TaskCase { case: &case.name, cdf, r#box: &response.box_plot }))
+    Some((
+        task.deadline_ns,
+        TaskCase {
+            case: &case.name,
+            cdf,
+            r#box: &response.box_plot,
+        },
+    ))
 }
 
 /// Names that have a colour of their own, by first appearance in the record.
@@ -202,12 +230,20 @@ const SHADES: usize = 4;
 
 impl<'a> Colours<'a> {
     fn of(report: &'a Report) -> Self {
-        let mut colours = Colours { gangs: Vec::new(), best_effort: Vec::new() };
+        let mut colours = Colours {
+            gangs: Vec::new(),
+            best_effort: Vec::new(),
+        };
         for (run, _) in report.readable_cases() {
             for gang in &run.case.gangs {
                 note(&mut colours.gangs, &gang.name);
             }
-            for thread in run.case.threads.iter().filter(|thread| thread.task.is_none()) {
+            for thread in run
+                .case
+                .threads
+                .iter()
+                .filter(|thread| thread.task.is_none())
+            {
                 note(&mut colours.best_effort, work_name(&thread.name));
             }
         }
@@ -215,7 +251,8 @@ impl<'a> Colours<'a> {
     }
 
     fn group_of(&self, run: &CaseRun, thread: u16) -> Group {
-        let position = |names: &[&str], name| names.iter().position(|&n| n == name).unwrap_or(0);
+        let position =
+            |names: &[&str], name: &str| names.iter().position(|&n| n == name).unwrap_or(0);
         match run.gang_of(thread) {
             Some(gang) => Group {
                 name: gang.name.clone(),
@@ -225,7 +262,11 @@ impl<'a> Colours<'a> {
             None => {
                 let name = work_name(run.thread_name(thread));
                 let shade = position(&self.best_effort, name) % SHADES;
-                Group { name: format!("{name} (best-effort)"), gang: None, shade }
+                Group {
+                    name: format!("{name} (best-effort)"),
+                    gang: None,
+                    shade,
+                }
             }
         }
     }
@@ -247,10 +288,13 @@ fn timeline<'a>(run: &'a CaseRun, summary: &'a CaseSummary, colours: &Colours) -
     let mut group_of_thread = Vec::new();
     for thread in 0..run.case.threads.len() as u16 {
         let group = colours.group_of(run, thread);
-        let index = groups.iter().position(|known| *known == group).unwrap_or_else(|| {
-            groups.push(group);
-            groups.len() - 1
-        });
+        let index = groups
+            .iter()
+            .position(|known| *known == group)
+            .unwrap_or_else(|| {
+                groups.push(group);
+                groups.len() - 1
+            });
         group_of_thread.push(index);
     }
     let threads = run.case.threads.iter().zip(&group_of_thread);
@@ -258,11 +302,20 @@ fn timeline<'a>(run: &'a CaseRun, summary: &'a CaseSummary, colours: &Colours) -
     Timeline {
         case: &run.case.name,
         duration_ns: run.end_ns,
-        threads: threads.map(|(thread, &group)| Thread { name: &thread.name, group }).collect(),
+        threads: threads
+            .map(|(thread, &group)| Thread {
+                name: &thread.name,
+                group,
+            })
+            .collect(),
         tasks: (0..run.case.tasks.len() as u16)
             .map(|task| {
                 let thread = run.threads_of_task(task).next();
-                jobs(run, task, thread.map_or(0, |thread| group_of_thread[usize::from(thread)]))
+                jobs(
+                    run,
+                    task,
+                    thread.map_or(0, |thread| group_of_thread[usize::from(thread)]),
+                )
             })
             .collect(),
         groups,
@@ -281,7 +334,11 @@ fn timeline<'a>(run: &'a CaseRun, summary: &'a CaseSummary, colours: &Colours) -
 fn jobs(run: &CaseRun, index: u16, group: usize) -> TaskJobs<'_> {
     let task = &run.case.tasks[usize::from(index)];
     let mut jobs = Jobs::default();
-    for (number, job) in run.jobs[usize::from(index)].iter().take(MOST_JOBS).enumerate() {
+    for (number, job) in run.jobs[usize::from(index)]
+        .iter()
+        .take(MOST_JOBS)
+        .enumerate()
+    {
         jobs.job.push(number);
         jobs.released_ns.push(job.released_ns);
         jobs.finished_ns.push(match job.end {
@@ -302,19 +359,37 @@ fn jobs(run: &CaseRun, index: u16, group: usize) -> TaskJobs<'_> {
 /// The cores, what the numbers in their budget slices stand for, and the resolution.
 fn cores(run: &CaseRun) -> (Vec<Core>, Vec<u64>, u64) {
     let ran = run.cores.iter().map(|core| {
-        let slice = |on: &Occupation| Slice { start_ns: on.from_ns, end_ns: on.to_ns, what: on.thread };
+        let slice = |on: &Occupation| Slice {
+            start_ns: on.from_ns,
+            end_ns: on.to_ns,
+            what: on.thread,
+        };
         core.occupations.iter().map(slice).collect()
     });
     let throttled = run.cores.iter().map(|core| {
-        let slice = |t: &Throttle| Slice { start_ns: t.from_ns, end_ns: t.to_ns, what: 0 };
+        let slice = |t: &Throttle| Slice {
+            start_ns: t.from_ns,
+            end_ns: t.to_ns,
+            what: 0,
+        };
         core.throttles.iter().map(slice).collect()
     });
     let mut levels = Vec::new();
-    let period_ns = run.case.claims.budgets.as_ref().map(|claim| claim.period_ns);
+    let period_ns = run
+        .case
+        .claims
+        .budgets
+        .as_ref()
+        .map(|claim| claim.period_ns);
     let budgets = run
         .cores
         .iter()
-        .map(|core| core.budgets.iter().filter_map(|b| budget_slice(b, period_ns?, &mut levels)).collect())
+        .map(|core| {
+            core.budgets
+                .iter()
+                .filter_map(|b| budget_slice(b, period_ns?, &mut levels))
+                .collect()
+        })
         .collect();
     let (ran, ran_ns) = thin(ran.collect(), MOST_SLICES);
     let (throttled, throttled_ns) = thin(throttled.collect(), MOST_SLICES);
@@ -335,11 +410,18 @@ fn cores(run: &CaseRun) -> (Vec<Core>, Vec<u64>, u64) {
 /// A limited read budget as a slice of its level; new levels are added.
 fn budget_slice(budget: &BudgetInForce, period_ns: u64, levels: &mut Vec<u64>) -> Option<Slice> {
     let level = per_second(budget.read_bytes?, period_ns);
-    let what = levels.iter().position(|&known| known == level).unwrap_or_else(|| {
-        levels.push(level);
-        levels.len() - 1
-    });
-    Some(Slice { start_ns: budget.from_ns, end_ns: budget.to_ns, what: u16::try_from(what).ok()? })
+    let what = levels
+        .iter()
+        .position(|&known| known == level)
+        .unwrap_or_else(|| {
+            levels.push(level);
+            levels.len() - 1
+        });
+    Some(Slice {
+        start_ns: budget.from_ns,
+        end_ns: budget.to_ns,
+        what: u16::try_from(what).ok()?,
+    })
 }
 
 fn bandwidth(core: &CoreStatistics) -> Bandwidth {
@@ -348,9 +430,15 @@ fn bandwidth(core: &CoreStatistics) -> Bandwidth {
         let length_ns = point.to_ns - point.from_ns;
         bandwidth.start_ns.push(point.from_ns);
         bandwidth.length_ns.push(length_ns);
-        bandwidth.all.push(per_second(point.read_bytes + point.write_bytes, length_ns));
-        bandwidth.best_effort_read.push(per_second(point.best_effort_read_bytes, length_ns));
-        bandwidth.best_effort_write.push(per_second(point.best_effort_write_bytes, length_ns));
+        bandwidth
+            .all
+            .push(per_second(point.read_bytes + point.write_bytes, length_ns));
+        bandwidth
+            .best_effort_read
+            .push(per_second(point.best_effort_read_bytes, length_ns));
+        bandwidth
+            .best_effort_write
+            .push(per_second(point.best_effort_write_bytes, length_ns));
     }
     bandwidth
 }

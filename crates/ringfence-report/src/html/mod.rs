@@ -63,12 +63,15 @@ struct Key {
 impl Key {
     /// Classes as in `page.css` and `groupClass` of `timeline.js`.
     fn of(group: Group) -> Self {
-        const SERIES_COLOURS: usize = 6;
+        const GANG_COLOURS: usize = 6;
         let class = match group.gang {
-            Some(gang) => format!("gang-{}", gang % SERIES_COLOURS + 1),
+            Some(gang) => format!("gang-{}", gang % GANG_COLOURS + 1),
             None => format!("best-effort-{}", group.shade),
         };
-        Key { name: group.name, class }
+        Key {
+            name: group.name,
+            class,
+        }
     }
 }
 
@@ -79,7 +82,11 @@ impl Key {
 pub fn write(report: &Report, out: &mut impl Write) -> Result<(), Error> {
     let summary = &report.summary;
     let data = PageData::of(report);
-    let resolutions_ns: Vec<u64> = data.timelines.iter().map(|line| line.resolution_ns).collect();
+    let resolutions_ns: Vec<u64> = data
+        .timelines
+        .iter()
+        .map(|line| line.resolution_ns)
+        .collect();
     let page = Page {
         title: &summary.header.scenario,
         eyebrow: format!(

@@ -2,7 +2,7 @@
 
 use ringfence_analysis::statistics::CoreStatistics;
 use ringfence_analysis::summary::{CaseSummary, Summary};
-use ringfence_analysis::verdict::ClaimResult;
+use ringfence_analysis::verdict::{ClaimResult, Outcome};
 use ringfence_record::event::Header;
 
 use super::data::{MOST_JOBS, task_names};
@@ -10,9 +10,6 @@ use crate::report::Report;
 use crate::rows::tasks;
 use crate::units;
 use crate::wording::{self, Mark};
-
-/// Breaches that the page lists for each claim.
-const EVIDENCE_LINES: usize = 5;
 
 /// The verdict on a case.
 pub struct Card<'a> {
@@ -32,8 +29,16 @@ impl<'a> Card<'a> {
 }
 
 /// Headings of [`QuantileRow::values`].
-pub const QUANTILES: [&str; 8] =
-    ["Jobs finished", "Shortest", "25 %", "Median", "75 %", "95 %", "99 %", "Longest"];
+pub const QUANTILES: [&str; 8] = [
+    "Jobs finished",
+    "Shortest",
+    "25 %",
+    "Median",
+    "75 %",
+    "95 %",
+    "99 %",
+    "Longest",
+];
 
 /// A task's response times in every case.
 pub struct TaskTable<'a> {
@@ -49,20 +54,29 @@ pub struct QuantileRow<'a> {
 pub fn quantiles(summary: &Summary) -> Vec<TaskTable<'_>> {
     let table = |name| {
         let rows = summary.cases.iter().filter_map(|case| {
-            let response = tasks(case).find(|task| task.task == name)?.response.as_ref()?;
+            let response = tasks(case)
+                .find(|task| task.task == name)?
+                .response
+                .as_ref()?;
             let values = [
                 response.count.to_string(),
-                units::duration(response.min_ns),
-                units::duration(response.box_plot.lower_quartile_ns),
-                units::duration(response.median_ns),
-                units::duration(response.box_plot.upper_quartile_ns),
-                units::duration(response.p95_ns),
-                units::duration(response.p99_ns),
-                units::duration(response.max_ns),
+                units::duration_in_column(response.min_ns),
+                units::duration_in_column(response.box_plot.lower_quartile_ns),
+                units::duration_in_column(response.median_ns),
+                units::duration_in_column(response.box_plot.upper_quartile_ns),
+                units::duration_in_column(response.p95_ns),
+                units::duration_in_column(response.p99_ns),
+                units::duration_in_column(response.max_ns),
             ];
-            Some(QuantileRow { case: &case.name, values })
+            Some(QuantileRow {
+                case: &case.name,
+                values,
+            })
         });
-        TaskTable { name, quantiles: rows.collect() }
+        TaskTable {
+            name,
+            quantiles: rows.collect(),
+        }
     };
     task_names(summary).into_iter().map(table).collect()
 }
@@ -144,38 +158,46 @@ pub struct ClaimRow<'a> {
     pub claim: &'static str,
     pub mark: Mark,
     pub result: String,
-    pub evidence: Vec<String>,
+    pub checked: String,
+    pub note: Option<&'a str>,
+    /// Heading of the breaches.
+    pub found: String,
+    pub breaches: Vec<String>,
 }
 
+/// What every case claims, and what it would have broken had it claimed more.
 pub fn claims(summary: &Summary) -> Vec<ClaimRow<'_>> {
     summary
         .cases
         .iter()
         .flat_map(|case| {
-            case.verdict.claims.iter().enumerate().map(|(index, claim)| ClaimRow {
-                first: index == 0,
-                case: &case.name,
-                claim: wording::claim_name(claim.kind),
-                mark: Mark::of_claim(claim),
-                result: wording::outcome(claim),
-                evidence: evidence(claim),
-            })
+            let claims = case.verdict.claims.iter();
+            let told = claims.filter(|c| c.outcome != Outcome::NotClaimed || c.breaches > 0);
+            told.enumerate()
+                .map(|(index, claim)| ClaimRow::of(case, claim, index == 0))
         })
         .collect()
 }
 
-fn evidence(claim: &ClaimResult) -> Vec<String> {
-    let mut lines = vec![format!("{} checked", claim.checked)];
-    if claim.breaches > 0 {
-        lines[0] += &format!(", {} found", claim.breaches);
+impl<'a> ClaimRow<'a> {
+    fn of(case: &'a CaseSummary, claim: &'a ClaimResult, first: bool) -> Self {
+        let listed = claim.evidence.len() as u64;
+        let found = match claim.breaches {
+            breaches if breaches > listed => format!("{breaches} found, the first {listed}"),
+            breaches => format!("{breaches} found"),
+        };
+        ClaimRow {
+            first,
+            case: &case.name,
+            claim: wording::claim_name(claim.kind),
+            mark: Mark::of_claim(claim),
+            result: wording::outcome(claim),
+            checked: format!("{} checked", wording::checked(claim)),
+            note: claim.note.as_deref(),
+            found,
+            breaches: claim.evidence.iter().map(wording::breach).collect(),
+        }
     }
-    lines.extend(claim.note.clone());
-    lines.extend(claim.evidence.iter().take(EVIDENCE_LINES).map(wording::breach));
-    let more = claim.breaches.saturating_sub(EVIDENCE_LINES as u64);
-    if more > 0 {
-        lines.push(format!("and {more} more"));
-    }
-    lines
 }
 
 /// Where the record comes from.
@@ -184,7 +206,10 @@ pub fn set_up(header: &Header) -> Vec<(&'static str, String)> {
         "sim" => "sim (a modelled board)".into(),
         other => other.to_owned(),
     };
-    let kernel = header.kernel.clone().unwrap_or_else(|| "none: a simulation".into());
+    let kernel = header
+        .kernel
+        .clone()
+        .unwrap_or_else(|| "none: a simulation".into());
     vec![
         ("Scenario", header.scenario.clone()),
         ("Scenario file, SHA-256", header.scenario_sha256.clone()),
@@ -192,7 +217,13 @@ pub fn set_up(header: &Header) -> Vec<(&'static str, String)> {
         ("Target", target),
         ("Kernel", kernel),
         ("Seed", header.seed.to_string()),
-        ("Recorded by", format!("ringfence {}", header.ringfence_version)),
-        ("Reported by", format!("ringfence {}", env!("CARGO_PKG_VERSION"))),
+        (
+            "Recorded by",
+            format!("ringfence {}", header.ringfence_version),
+        ),
+        (
+            "Reported by",
+            format!("ringfence {}", env!("CARGO_PKG_VERSION")),
+        ),
     ]
 }

@@ -28,8 +28,16 @@ pub fn thin(rows: Vec<Vec<Slice>>, most: usize) -> (Vec<Vec<Slice>>, u64) {
     }
     let mut resolution_ns = 1_000;
     loop {
-        let thinned: Vec<_> = rows.iter().map(|row| merge_short(row, resolution_ns)).collect();
-        let end_ns = rows.iter().flatten().map(|slice| slice.end_ns).max().unwrap_or(0);
+        let thinned: Vec<_> = rows
+            .iter()
+            .map(|row| merge_short(row, resolution_ns))
+            .collect();
+        let end_ns = rows
+            .iter()
+            .flatten()
+            .map(|slice| slice.end_ns)
+            .max()
+            .unwrap_or(0);
         if total(&thinned) <= most || resolution_ns > end_ns {
             return (thinned, resolution_ns);
         }
@@ -78,7 +86,11 @@ mod tests {
                 .map(|(gap, length, what)| {
                     let start_ns = time + gap;
                     time = start_ns + length;
-                    Slice { start_ns, end_ns: time, what }
+                    Slice {
+                        start_ns,
+                        end_ns: time,
+                        what,
+                    }
                 })
                 .collect()
         })

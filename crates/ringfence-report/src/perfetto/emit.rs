@@ -35,7 +35,10 @@ impl<W: Write> Emitter<W> {
 
     /// A group of tracks under a heading; `number` orders the groups, from 1.
     pub fn group(&mut self, number: i32, name: &str) -> io::Result<Track> {
-        let process = ProcessDescriptor { pid: Some(number), process_name: Some(name.to_owned()) };
+        let process = ProcessDescriptor {
+            pid: Some(number),
+            process_name: Some(name.to_owned()),
+        };
         self.describe(TrackDescriptor {
             process: Some(process),
             child_ordering: Some(ChildOrdering::Explicit as i32),
@@ -64,7 +67,9 @@ impl<W: Write> Emitter<W> {
         self.describe(TrackDescriptor {
             name: Some(name.to_owned()),
             parent_uuid: Some(parent.0),
-            counter: Some(CounterDescriptor { unit_name: Some(unit.to_owned()) }),
+            counter: Some(CounterDescriptor {
+                unit_name: Some(unit.to_owned()),
+            }),
             sibling_order_rank: Some(rank as i32),
             ..TrackDescriptor::default()
         })
@@ -137,7 +142,10 @@ impl<W: Write> Emitter<W> {
         let uuid = self.next_uuid;
         self.next_uuid += 1;
         self.packet(TracePacket {
-            track_descriptor: Some(TrackDescriptor { uuid: Some(uuid), ..descriptor }),
+            track_descriptor: Some(TrackDescriptor {
+                uuid: Some(uuid),
+                ..descriptor
+            }),
             ..TracePacket::default()
         })?;
         Ok(Track(uuid))
@@ -152,8 +160,16 @@ impl<W: Write> Emitter<W> {
     }
 
     fn packet(&mut self, packet: TracePacket) -> io::Result<()> {
-        let packet = TracePacket { trusted_packet_sequence_id: Some(SEQUENCE), ..packet };
-        self.out.write_all(&Trace { packet: vec![packet] }.encode_to_vec())
+        let packet = TracePacket {
+            trusted_packet_sequence_id: Some(SEQUENCE),
+            ..packet
+        };
+        self.out.write_all(
+            &Trace {
+                packet: vec![packet],
+            }
+            .encode_to_vec(),
+        )
     }
 }
 

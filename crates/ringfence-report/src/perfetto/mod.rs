@@ -24,7 +24,13 @@ pub fn write(report: &Report, out: &mut impl Write) -> Result<(), Error> {
     let mut emitter = Emitter::new(out);
     for ((run, summary), number) in report.readable_cases().zip(1..) {
         let group = emitter.group(number, &summary.name)?;
-        CaseTracks { emitter: &mut emitter, group, run, next_rank: 0 }.write(summary)?;
+        CaseTracks {
+            emitter: &mut emitter,
+            group,
+            run,
+            next_rank: 0,
+        }
+        .write(summary)?;
     }
     Ok(())
 }
@@ -45,7 +51,10 @@ impl<W: Write> CaseTracks<'_, W> {
         for partition in 0..self.run.partitions.len() {
             self.active_gangs(partition)?;
         }
-        let statistics = summary.statistics.iter().flat_map(|statistics| &statistics.cores);
+        let statistics = summary
+            .statistics
+            .iter()
+            .flat_map(|statistics| &statistics.cores);
         for ((number, core), statistics) in self.run.cores.iter().enumerate().zip(statistics) {
             self.core(number, core)?;
             self.traffic(statistics)?;
@@ -64,7 +73,9 @@ impl<W: Write> CaseTracks<'_, W> {
         let name = self.run.case.tasks[task].name.clone();
         let mut lanes: Vec<(Track, u64)> = Vec::new();
         for (number, job) in self.run.jobs[task].iter().enumerate() {
-            let free = lanes.iter().position(|&(_, end_ns)| end_ns <= job.released_ns);
+            let free = lanes
+                .iter()
+                .position(|&(_, end_ns)| end_ns <= job.released_ns);
             let lane = match free {
                 Some(lane) => lane,
                 None => {
@@ -88,25 +99,43 @@ impl<W: Write> CaseTracks<'_, W> {
         };
         let flag = if missed { " MISSED" } else { "" };
         let mut details = vec![Detail::Number("deadline_ns", job.deadline_ns(declared))];
-        details.extend(job.started_ns.map(|started_ns| Detail::Number("started_ns", started_ns)));
-        details.extend(job.response_ns().map(|ns| Detail::Number("response_ns", ns)));
+        details.extend(
+            job.started_ns
+                .map(|started_ns| Detail::Number("started_ns", started_ns)),
+        );
+        details.extend(
+            job.response_ns()
+                .map(|ns| Detail::Number("response_ns", ns)),
+        );
         let span = (job.released_ns, end_ns);
-        self.emitter.slice(track, span, "job", &format!("job {number}{how}{flag}"), details)?;
+        self.emitter.slice(
+            track,
+            span,
+            "job",
+            &format!("job {number}{how}{flag}"),
+            details,
+        )?;
         Ok(end_ns)
     }
 
     fn active_gangs(&mut self, partition: usize) -> Result<(), Error> {
         let case = &self.run.case;
-        let track = self.track(&format!("active gang of {}", case.partitions[partition].name))?;
+        let track = self.track(&format!(
+            "active gang of {}",
+            case.partitions[partition].name
+        ))?;
         for active in &self.run.partitions[partition] {
-            let Some(priority) = active.priority else { continue };
+            let Some(priority) = active.priority else {
+                continue;
+            };
             let gangs = case.gangs.iter().filter(|gang| {
                 usize::from(gang.partition) == partition && gang.priority == priority
             });
             let names: Vec<&str> = gangs.map(|gang| gang.name.as_str()).collect();
             let details = vec![Detail::Number("priority", priority.into())];
             let span = (active.from_ns, active.to_ns);
-            self.emitter.slice(track, span, "gang", &names.join(" + "), details)?;
+            self.emitter
+                .slice(track, span, "gang", &names.join(" + "), details)?;
         }
         Ok(())
     }
@@ -120,10 +149,15 @@ impl<W: Write> CaseTracks<'_, W> {
                 Some(OffReason::Throttled) => "throttled",
                 Some(OffReason::Ended) | None => "run ended",
             };
-            let kind = if self.run.is_best_effort(on.thread) { "best-effort" } else { "real-time" };
+            let kind = if self.run.is_best_effort(on.thread) {
+                "best-effort"
+            } else {
+                "real-time"
+            };
             let details = vec![Detail::Text("left", left.into())];
             let name = self.run.thread_name(on.thread);
-            self.emitter.slice(track, (on.from_ns, on.to_ns), kind, name, details)?;
+            self.emitter
+                .slice(track, (on.from_ns, on.to_ns), kind, name, details)?;
         }
         if core.throttles.is_empty() {
             return Ok(());
@@ -137,7 +171,8 @@ impl<W: Write> CaseTracks<'_, W> {
             };
             let details = vec![Detail::Text("until", until.into())];
             let span = (throttle.from_ns, throttle.to_ns);
-            self.emitter.slice(track, span, "throttled", "throttled", details)?;
+            self.emitter
+                .slice(track, span, "throttled", "throttled", details)?;
         }
         Ok(())
     }
@@ -156,7 +191,9 @@ impl<W: Write> CaseTracks<'_, W> {
             }
             self.next_rank += 1;
             let name = format!("core {} {name}", core.core);
-            let track = self.emitter.counter_track(self.group, self.next_rank, &name, "MB/s")?;
+            let track = self
+                .emitter
+                .counter_track(self.group, self.next_rank, &name, "MB/s")?;
             for point in &core.bandwidth {
                 let mega_per_second =
                     bytes(point) as f64 * 1e3 / (point.to_ns - point.from_ns).max(1) as f64;
@@ -172,7 +209,8 @@ impl<W: Write> CaseTracks<'_, W> {
         }
         let track = self.track("messages")?;
         for message in &self.run.messages {
-            self.emitter.instant(track, message.time_ns, "message", &message.text)?;
+            self.emitter
+                .instant(track, message.time_ns, "message", &message.text)?;
         }
         Ok(())
     }

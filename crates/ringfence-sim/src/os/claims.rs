@@ -7,7 +7,7 @@ use ringfence_scenario::platform::{MemorySystem, Platform};
 use super::PS_PER_NS;
 
 /// The claims of `case`.
-pub(super) fn claims(scenario: &Scenario, case: &Case) -> Claims {
+pub(crate) fn claims(scenario: &Scenario, case: &Case) -> Claims {
     let one_gang_at_a_time = case.scheduling == Scheduling::Gang;
     Claims {
         one_gang_at_a_time,

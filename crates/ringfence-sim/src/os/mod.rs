@@ -28,6 +28,9 @@ mod run_queue;
 mod timers;
 mod workload;
 
+pub(crate) use claims::claims;
+pub(crate) use regulation::{budget_lines, line_bytes};
+
 use ringfence_policy::CpuSet;
 use ringfence_policy::gang::GangError;
 use ringfence_policy::regulator::RegulatorError;

@@ -28,10 +28,30 @@ struct Setting {
 }
 
 const SETTINGS: [Setting; 4] = [
-    Setting { name: "solo/dnn", tasks: &[0], best_effort: false, ring_fenced: false },
-    Setting { name: "solo/corners", tasks: &[1], best_effort: false, ring_fenced: false },
-    Setting { name: "co-run", tasks: &[0, 1], best_effort: true, ring_fenced: false },
-    Setting { name: "rt-gang", tasks: &[0, 1], best_effort: true, ring_fenced: true },
+    Setting {
+        name: "solo/dnn",
+        tasks: &[0],
+        best_effort: false,
+        ring_fenced: false,
+    },
+    Setting {
+        name: "solo/corners",
+        tasks: &[1],
+        best_effort: false,
+        ring_fenced: false,
+    },
+    Setting {
+        name: "co-run",
+        tasks: &[0, 1],
+        best_effort: true,
+        ring_fenced: false,
+    },
+    Setting {
+        name: "rt-gang",
+        tasks: &[0, 1],
+        best_effort: true,
+        ring_fenced: true,
+    },
 ];
 
 struct TaskSpec {
@@ -78,7 +98,10 @@ pub fn header() -> Header {
 
 /// The events of all sample cases, one section after the other.
 pub fn events() -> Vec<Event> {
-    SETTINGS.iter().flat_map(|&setting| Run::new(setting).play()).collect()
+    SETTINGS
+        .iter()
+        .flat_map(|&setting| Made::new(setting).play())
+        .collect()
 }
 
 /// A task of the running case.
@@ -91,7 +114,7 @@ struct Live {
     remaining_ns: u64,
 }
 
-struct Run {
+struct Made {
     setting: Setting,
     tasks: Vec<Live>,
     events: Vec<Event>,
@@ -103,7 +126,7 @@ struct Run {
     random: u64,
 }
 
-impl Run {
+impl Made {
     fn new(setting: Setting) -> Self {
         let mut first_thread = 0;
         let tasks = setting
@@ -123,7 +146,7 @@ impl Run {
                 live
             })
             .collect();
-        Run {
+        Made {
             setting,
             tasks,
             events: Vec::new(),
@@ -147,7 +170,9 @@ impl Run {
             self.put(DURATION_NS, core, None, OffReason::Ended);
             self.sample(DURATION_NS, core);
         }
-        self.events.push(Event::CaseEnd { time_ns: DURATION_NS });
+        self.events.push(Event::CaseEnd {
+            time_ns: DURATION_NS,
+        });
         self.events
     }
 
@@ -175,12 +200,16 @@ impl Run {
             claims: Claims {
                 one_gang_at_a_time: self.setting.ring_fenced,
                 hand_over_ns: 20_000,
+                share: None,
                 budgets: self.setting.ring_fenced.then_some(BudgetClaim {
                     period_ns: PERIOD_NS,
                     quantum_bytes: AGGRESSOR_BYTES,
                 }),
             },
-            partitions: vec![Partition { name: "all".into(), cores: (0..CORES).collect() }],
+            partitions: vec![Partition {
+                name: "all".into(),
+                cores: (0..CORES).collect(),
+            }],
             gangs: self
                 .tasks
                 .iter()
@@ -209,7 +238,10 @@ impl Run {
 
     /// A multiplicative generator is random enough for wobbly bars.
     fn wobble(&mut self, below: u64) -> u64 {
-        self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(11);
+        self.random = self
+            .random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(11);
         (self.random >> 33) % below
     }
 
@@ -247,18 +279,31 @@ impl Run {
 
     fn sample(&mut self, time_ns: u64, core: u16) {
         let counters = self.counters[core as usize];
-        self.events.push(Event::Counters { time_ns, core, counters });
+        self.events.push(Event::Counters {
+            time_ns,
+            core,
+            counters,
+        });
     }
 
     fn unthrottle(&mut self, time_ns: u64, core: u16, reason: UnthrottleReason) {
         if std::mem::take(&mut self.throttled[core as usize]) {
-            self.events.push(Event::Unthrottled { time_ns, core, reason });
+            self.events.push(Event::Unthrottled {
+                time_ns,
+                core,
+                reason,
+            });
         }
     }
 
     fn schedule(&mut self, time_ns: u64) {
         let busy = |task: &&Live| task.released > task.finished;
-        let highest = self.tasks.iter().filter(busy).map(|task| task.spec.priority).max();
+        let highest = self
+            .tasks
+            .iter()
+            .filter(busy)
+            .map(|task| task.spec.priority)
+            .max();
         if self.setting.ring_fenced && highest != self.active {
             self.change_gang(time_ns, highest);
         }
@@ -279,9 +324,7 @@ impl Run {
                 Some(thread) if self.is_best_effort(thread) && self.throttled[core as usize] => {
                     OffReason::Throttled
                 }
-                Some(thread) if !self.is_best_effort(thread) && highest.is_none() => {
-                    OffReason::Sleeping
-                }
+                Some(thread) if self.is_done(thread) => OffReason::Sleeping,
                 _ => OffReason::Preempted,
             };
             self.put(time_ns, core, next, reason);
@@ -290,7 +333,11 @@ impl Run {
 
     fn change_gang(&mut self, time_ns: u64, priority: Option<u8>) {
         self.active = priority;
-        self.events.push(Event::GangActive { time_ns, partition: 0, priority });
+        self.events.push(Event::GangActive {
+            time_ns,
+            partition: 0,
+            priority,
+        });
         let budget = priority.map(|_| BUDGET_BYTES);
         for core in 0..CORES {
             self.events.push(Event::BudgetSet {
@@ -306,11 +353,22 @@ impl Run {
     }
 
     fn real_time_threads(&self) -> u16 {
-        self.tasks.iter().map(|task| task.spec.cores.len() as u16).sum()
+        self.tasks
+            .iter()
+            .map(|task| task.spec.cores.len() as u16)
+            .sum()
     }
 
     fn is_best_effort(&self, thread: u16) -> bool {
         thread >= self.real_time_threads()
+    }
+
+    /// Whether a thread belongs to a task without a job to do.
+    fn is_done(&self, thread: u16) -> bool {
+        self.tasks.iter().any(|task| {
+            let threads = task.first_thread..task.first_thread + task.spec.cores.len() as u16;
+            threads.contains(&thread) && task.released == task.finished
+        })
     }
 
     fn put(&mut self, time_ns: u64, core: u16, next: Option<u16>, reason: OffReason) {
@@ -319,10 +377,19 @@ impl Run {
             return;
         }
         if let Some(thread) = before {
-            self.events.push(Event::ThreadOff { time_ns, core, thread, reason });
+            self.events.push(Event::ThreadOff {
+                time_ns,
+                core,
+                thread,
+                reason,
+            });
         }
         if let Some(thread) = next {
-            self.events.push(Event::ThreadOn { time_ns, core, thread });
+            self.events.push(Event::ThreadOn {
+                time_ns,
+                core,
+                thread,
+            });
             let start = self.tasks.iter_mut().enumerate().find(|(_, task)| {
                 !task.started && thread == task.first_thread && task.released > task.finished
             });
@@ -338,7 +405,9 @@ impl Run {
         let end_ns = time_ns + SLOT_NS;
         let mut hogs = 0;
         for core in 0..CORES {
-            let Some(thread) = self.on_core[core as usize] else { continue };
+            let Some(thread) = self.on_core[core as usize] else {
+                continue;
+            };
             if !self.is_best_effort(thread) {
                 self.counters[core as usize].read_bytes += 20_000;
                 continue;
@@ -353,7 +422,10 @@ impl Run {
             self.used[core as usize] += bytes;
             if self.active.is_some() && self.used[core as usize] >= BUDGET_BYTES {
                 self.throttled[core as usize] = true;
-                self.events.push(Event::Throttled { time_ns: end_ns, core });
+                self.events.push(Event::Throttled {
+                    time_ns: end_ns,
+                    core,
+                });
             }
         }
         let contenders = hogs * 2 + self.running_tasks().saturating_sub(1);
@@ -385,13 +457,21 @@ impl Run {
         task.started = false;
         task.remaining_ns = work_ns + extra;
         let queued = task.released > task.finished;
-        self.events.push(Event::JobFinished { time_ns, task: index as u16, job });
+        self.events.push(Event::JobFinished {
+            time_ns,
+            task: index as u16,
+            job,
+        });
         if queued {
             // The next job follows without leaving the core.
             let task = &mut self.tasks[index];
             task.started = true;
             let job = task.finished;
-            self.events.push(Event::JobStarted { time_ns, task: index as u16, job });
+            self.events.push(Event::JobStarted {
+                time_ns,
+                task: index as u16,
+                job,
+            });
         }
     }
 }
