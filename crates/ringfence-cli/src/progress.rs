@@ -1,6 +1,5 @@
 //! Progress on standard error, on anything that takes longer than a second.
 
-
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// A line that counts something whose end is not known.
@@ -24,7 +23,9 @@ impl CaseBars {
         let bars = names
             .map(|name| {
                 let bar = all.add(ProgressBar::new(duration_ns));
-                bar.set_style(style("{prefix:20!} {wide_bar} {percent:>3} %  {eta:>4} left"));
+                bar.set_style(style(
+                    "{prefix:20!} {wide_bar} {percent:>3} %  {eta:>4} left",
+                ));
                 bar.set_prefix(name.to_owned());
                 bar
             })

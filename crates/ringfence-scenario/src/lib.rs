@@ -1,14 +1,15 @@
 //! Scenario and platform files.
 //!
 //! [`load`] turns a TOML file into a checked [`model::Scenario`] or says all
-//! that is wrong with it ([`Diagnostics`]). [`file`] holds the files as they
-//! are written, [`model`] and [`platform`] the checked scenario as every target
-//! sees it: plain values in base units, every cross-reference resolved.
+//! that is wrong with it ([`Diagnostics`]). [`model`] and [`platform`] hold the
+//! checked scenario as every target sees it: plain values in base units, every
+//! cross-reference resolved. Inside, `file` holds the files as they are written
+//! and `check` turns them into the model.
 
 mod builtin;
 mod check;
 mod diagnostic;
-pub mod file;
+mod file;
 mod files;
 mod load;
 pub mod model;

@@ -66,9 +66,9 @@ pub fn parse(
     files: &dyn Files,
 ) -> Result<Scenario, Diagnostics> {
     let mut problems = Problems::new(file, source);
-    let table = parse_toml(source, &mut problems);
-    let span = WHOLE_FILE;
-    let Some(scenario_file) = ScenarioFile::decode_table(&table, span, &[], &mut problems) else {
+    let scenario_file = parse_toml(source, &mut problems)
+        .and_then(|table| ScenarioFile::decode_table(&table, WHOLE_FILE, &[], &mut problems));
+    let Some(scenario_file) = scenario_file else {
         return Err(Diagnostics::new([problems]));
     };
     let platform = match find_platform(&scenario_file, base, files, &mut problems) {
@@ -94,14 +94,14 @@ pub fn parse_platform(source: &str, file: &str) -> Result<Platform, Diagnostics>
 
 fn platform_from(source: &str, file: &str) -> Result<Platform, Problems> {
     let mut problems = Problems::new(file, source);
-    let table = parse_toml(source, &mut problems);
-    PlatformFile::decode_table(&table, WHOLE_FILE, &[], &mut problems)
+    parse_toml(source, &mut problems)
+        .and_then(|table| PlatformFile::decode_table(&table, WHOLE_FILE, &[], &mut problems))
         .and_then(|platform| check::platform::platform(&platform, &mut problems))
         .ok_or(problems)
 }
 
-/// The table that `source` holds, as far as it is TOML; the rest is reported.
-fn parse_toml<'s>(source: &'s str, problems: &mut Problems) -> DeTable<'s> {
+/// The table that `source` holds, or every place where it is not TOML.
+fn parse_toml<'s>(source: &'s str, problems: &mut Problems) -> Option<DeTable<'s>> {
     let (table, errors) = DeTable::parse_recoverable(source);
     for error in errors {
         let end = Span {
@@ -114,7 +114,7 @@ fn parse_toml<'s>(source: &'s str, problems: &mut Problems) -> DeTable<'s> {
             "a TOML file",
         );
     }
-    table.into_inner()
+    problems.is_empty().then(|| table.into_inner())
 }
 
 /// The platform that the scenario names or contains. The problems of a
@@ -134,6 +134,8 @@ fn find_platform(
             );
             Err(None)
         }
+        // The table may be there, with problems that were reported.
+        (None, None) if !problems.is_empty() => Err(None),
         (None, None) => {
             problems.report(
                 file.scenario.span,
@@ -178,7 +180,7 @@ fn named_platform(
         Err(error) => {
             problems.report(
                 name.span,
-                format!("that {} cannot be read ({error})", path.display()),
+                format!("no readable file {} ({})", path.display(), error.kind()),
                 "a platform file, relative to the folder of the scenario file",
             );
             Err(None)
@@ -225,7 +227,7 @@ fn read_text(path: &Path, name: &str, files: &dyn Files) -> Result<String, Diagn
         Diagnostics::new([problems])
     };
     let unreadable =
-        |error: io::Error| refuse("", 0, format!("a file that cannot be read ({error})"));
+        |error: io::Error| refuse("", 0, format!("no readable file ({})", error.kind()));
     let bytes = files.read(path).map_err(unreadable)?;
     String::from_utf8(bytes).map_err(|error| {
         let valid = error.utf8_error().valid_up_to();

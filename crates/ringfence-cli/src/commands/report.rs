@@ -3,24 +3,26 @@
 use std::fs::File;
 use std::path::Path;
 
-use ringfence_analysis::Run;
-use ringfence_report::Report;
+use ringfence_analysis::run::Run;
+use ringfence_record::{Reader, RecordError};
+use ringfence_report::csv::Table;
+use ringfence_report::{Report, csv, html, json, perfetto, terminal};
 
 use crate::arguments;
-use crate::files::{print_json, print_text, write_whole};
+use crate::files::{print_with, write_whole};
 use crate::outcome::{Failure, Outcome};
 
-/// Prints the summary and writes the files that were asked for.
+/// Writes the files that were asked for and prints the summary.
 pub fn run(arguments: &arguments::Report) -> Result<Outcome, Failure> {
     let report = read(&arguments.record)?;
     if let Some(path) = &arguments.html {
-        write_whole(path, |out| ringfence_report::html::write(&report, out))?;
+        write_whole(path, |out| html::write(&report, out))?;
     }
     if let Some(path) = &arguments.perfetto {
-        write_whole(path, |out| ringfence_report::perfetto::write(&report, out))?;
+        write_whole(path, |out| perfetto::write(&report, out))?;
     }
     if let Some(path) = &arguments.events {
-        write_whole(path, |out| ringfence_report::json::write_events(&report, out))?;
+        write_events(&arguments.record, path)?;
     }
     if let Some(folder) = &arguments.csv {
         write_tables(&report, folder)?;
@@ -30,28 +32,41 @@ pub fn run(arguments: &arguments::Report) -> Result<Outcome, Failure> {
 
 /// Reads a record; a damaged one up to the damage, which the report then says.
 pub fn read(path: &Path) -> Result<Report, Failure> {
-    let file = File::open(path).map_err(|error| Failure::file(path, error))?;
-    let run = Run::read(file).map_err(|error| Failure::file(path, error))?;
+    let run = Run::read(open(path)?).map_err(|error| Failure::file(path, error))?;
     Ok(Report::new(run))
 }
 
 /// Prints the summary; the outcome is the record's verdict.
-pub fn show(report: &Report, json: bool) -> Result<Outcome, Failure> {
-    if json {
-        print_json(report.summary())?;
+pub fn show(report: &Report, as_json: bool) -> Result<Outcome, Failure> {
+    if as_json {
+        print_with(|out| json::write(report, out))?;
     } else {
-        print_text(&ringfence_report::terminal::text(report))?;
+        print_with(|out| terminal::write(report, out))?;
     }
-    if let Some(damage) = &report.summary().damage {
-        return Err(Failure::Error(damage.clone()));
+    match (&report.summary.damage, report.summary.passed) {
+        (Some(damage), _) => Err(Failure::Error(damage.clone())),
+        (None, true) => Ok(Outcome::Pass),
+        (None, false) => Ok(Outcome::BoundMissed),
     }
-    Ok(if report.summary().passed { Outcome::Pass } else { Outcome::BoundMissed })
+}
+
+fn open(path: &Path) -> Result<File, Failure> {
+    File::open(path).map_err(|error| Failure::file(path, error))
+}
+
+/// A damaged record gives the events before the damage; the summary names it.
+fn write_events(record: &Path, path: &Path) -> Result<(), Failure> {
+    let reader = Reader::new(open(record)?).map_err(|error| Failure::file(record, error))?;
+    let header = reader.header().clone();
+    let good = reader.map_while(Result::ok).map(Ok::<_, RecordError>);
+    write_whole(path, |out| json::write_events(&header, good, out))
 }
 
 fn write_tables(report: &Report, folder: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(folder).map_err(|error| Failure::file(folder, error))?;
-    for table in ringfence_report::csv::TABLES {
-        write_whole(&folder.join(table.file_name()), |out| table.write(report, out))?;
+    for table in Table::ALL {
+        let path = folder.join(table.name()).with_extension("csv");
+        write_whole(&path, |out| csv::write(report, table, out))?;
     }
     Ok(())
 }

@@ -36,8 +36,16 @@ fn record(arguments: &TraceRecord) -> Result<Outcome, Failure> {
     });
     spinner.finish_and_clear();
     let recording = recording.map_err(|error| Failure::Error(error.to_string()))?;
-    let whole = if recording.metadata.marked_jobs { "" } else { " (no job marks: the whole run is one job)" };
-    let cut = if recording.cut { "; the last job is cut short" } else { "" };
+    let whole = if recording.metadata.marked_jobs {
+        ""
+    } else {
+        " (no job marks: the whole run is one job)"
+    };
+    let cut = if recording.cut {
+        "; the last job is cut short"
+    } else {
+        ""
+    };
     eprintln!(
         "recorded {} accesses in {} jobs{whole}{cut}: {}",
         recording.accesses,
@@ -45,7 +53,9 @@ fn record(arguments: &TraceRecord) -> Result<Outcome, Failure> {
         output.display()
     );
     match recording.status {
-        Some(status) if !status.success() => Err(Failure::Error(format!("the program ended with {status}"))),
+        Some(status) if !status.success() => {
+            Err(Failure::Error(format!("the program ended with {status}")))
+        }
         _ => Ok(Outcome::Pass),
     }
 }

@@ -131,7 +131,7 @@ impl Checker<'_> {
                 "`scheduling`: \"fixed-priority\" or \"gang\"",
                 format!(
                     "only the presets {} do without",
-                    crate::file::quoted_list(&presets)
+                    crate::file::quoted(&presets, "and")
                 ),
             );
         }

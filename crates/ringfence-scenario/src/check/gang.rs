@@ -2,7 +2,7 @@
 
 use super::Checker;
 use super::names::refuse_duplicates;
-use super::program::Role;
+use super::program::{Owner, Role};
 use crate::file::Located;
 use crate::file::cores::Cores;
 use crate::file::rate::{Rate, Tolerance as ToleranceField};
@@ -10,9 +10,6 @@ use crate::file::scenario::{BestEffortTable, GangTable, TaskTable};
 use crate::file::value::{Count, Time};
 use crate::model::{BestEffort, Gang, Overrun, Partition, Task, Tolerance};
 use crate::quantity::{BANDWIDTH, TIME};
-
-/// Threads of all work together: records number them in 16 bits.
-const THREADS_MAX: u64 = 65_535;
 
 impl Checker<'_> {
     /// The gangs in the order of the file.
@@ -169,7 +166,12 @@ impl Checker<'_> {
         }
         let threads = threads(&task.threads);
         let cores = self.task_cores(task, partition);
-        let program = self.program(&task.program, Role::Task, threads);
+        let owner = Owner {
+            name: &task.name.value.0,
+            role: Role::Task,
+            threads,
+        };
+        let program = self.program(&task.program, owner);
         Some(Task {
             name: task.name.value.0.clone(),
             period_ns: task.period.value.0,
@@ -245,7 +247,12 @@ impl Checker<'_> {
                  ..
              }| { cores.clone() },
         );
-        let program = self.program(&entry.program, Role::BestEffort, threads);
+        let owner = Owner {
+            name: &entry.name.value.0,
+            role: Role::BestEffort,
+            threads,
+        };
+        let program = self.program(&entry.program, owner);
         Some(BestEffort {
             name: entry.name.value.0.clone(),
             threads,
@@ -254,41 +261,9 @@ impl Checker<'_> {
             program: program?,
         })
     }
-
-    /// What concerns all tasks and best-effort work together.
-    pub(super) fn work_as_a_whole(&mut self) {
-        let tasks = || {
-            let tables = self.file.gang.iter().flat_map(|gang| &gang.value.task);
-            tables.map(|task| (&task.value.name, &task.value.threads, &task.value.program))
-        };
-        let best_effort = self.file.best_effort.iter().map(|entry| {
-            let entry = &entry.value;
-            (&entry.name, &entry.threads, &entry.program)
-        });
-        let work: Vec<_> = tasks().chain(best_effort).collect();
-        refuse_duplicates(
-            "task and best-effort work",
-            work.iter().map(|(name, _, _)| *name),
-            self.problems,
-        );
-        let mut total = 0;
-        for (name, count, _) in &work {
-            total += u64::from(threads(count));
-            if total > THREADS_MAX {
-                self.problems.report(
-                    name.span,
-                    format!("more than {THREADS_MAX} threads up to `{}`", name.value.0),
-                    format!("at most {THREADS_MAX} threads in all"),
-                );
-                break;
-            }
-        }
-        let programs: Vec<_> = work.iter().map(|(_, _, program)| *program).collect();
-        self.refuse_mixed_programs(&programs);
-    }
 }
 
-fn threads(count: &Option<Located<Count<1, 65_535>>>) -> u16 {
+pub(super) fn threads(count: &Option<Located<Count<1, 65_535>>>) -> u16 {
     count.as_ref().map_or(1, |count| count.value.0 as u16)
 }
 

@@ -11,6 +11,7 @@ mod partition;
 pub(crate) mod platform;
 mod program;
 mod timing;
+mod work;
 
 use std::path::Path;
 

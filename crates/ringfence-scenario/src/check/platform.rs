@@ -16,6 +16,8 @@ const TICK_NS: std::ops::RangeInclusive<u64> = 1_000..=1_000_000_000;
 const LLC_BANKS_MAX_LOG2: usize = 6;
 /// Caches and rows stay in 32 bits with room for arithmetic.
 const CACHE_BYTES_MAX: u64 = 1 << 30;
+/// Banks of all ranks of a channel: the simulated controller keeps a bit for each in 64 bits.
+const DRAM_BANKS_MAX: u64 = 64;
 /// 48 bits of physical address.
 const DRAM_BYTES_MAX: u128 = 1 << 48;
 
@@ -82,6 +84,16 @@ fn memory(table: &Located<MemoryTable>, problems: &mut Problems) -> MemorySystem
             format!(
                 "more than the first-level cache's {}",
                 SIZE.format(u64::from(l1.size_bytes))
+            ),
+        );
+    }
+    if llc.latency_cycles <= l1.latency_cycles {
+        problems.report(
+            table.llc.value.latency_cycles.span,
+            format!("a last-level latency of {} cycles", llc.latency_cycles),
+            format!(
+                "more than the first-level cache's {} cycles",
+                l1.latency_cycles
             ),
         );
     }
@@ -188,6 +200,7 @@ fn dram(table: &Located<DramTable>, line_bytes: u64, problems: &mut Problems) ->
     let burst_bytes = dram.channel_bits.value.0 / 8 * dram.burst_length.value.0;
     check_burst(dram, burst_bytes, line_bytes, problems);
     check_peak_bandwidth(dram, problems);
+    check_banks(dram, problems);
     let model = Dram {
         name: dram.name.value.0.clone(),
         channels: u32_of(&dram.channels),
@@ -224,6 +237,18 @@ fn check_burst(dram: &DramTable, burst_bytes: u64, line_bytes: u64, problems: &m
             dram.row.span,
             format!("a row of {}", SIZE.format(dram.row.value.0)),
             "a cache line to 1 GiB",
+        );
+    }
+}
+
+fn check_banks(dram: &DramTable, problems: &mut Problems) {
+    let groups = dram.bank_groups.as_ref().map_or(1, |count| count.value.0);
+    let banks = dram.ranks.value.0 * groups * dram.banks_per_group.value.0;
+    if banks > DRAM_BANKS_MAX {
+        problems.report(
+            dram.banks_per_group.span,
+            format!("{banks} banks in a channel"),
+            format!("at most {DRAM_BANKS_MAX}: ranks × bank groups × banks per group"),
         );
     }
 }

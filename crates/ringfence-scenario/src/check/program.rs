@@ -8,7 +8,15 @@ use crate::file::value::{Count, Size};
 use crate::model::{Bandwidth, Compute, Cpu, LinkedLists, Pattern, Phase, Program, Trace};
 use crate::quantity::SIZE;
 
-/// Who executes a program.
+/// Whose program it is.
+#[derive(Clone, Copy)]
+pub(super) struct Owner<'a> {
+    pub(super) name: &'a str,
+    pub(super) role: Role,
+    pub(super) threads: u16,
+}
+
+/// Whether a program ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     /// A task: the program is one job and ends.
@@ -21,23 +29,27 @@ impl Checker<'_> {
     pub(super) fn program(
         &mut self,
         program: &Located<ProgramField>,
-        role: Role,
-        threads: u16,
+        owner: Owner<'_>,
     ) -> Option<Program> {
         match &program.value {
             ProgramField::Compute(compute) => self
-                .compute(compute, program.span, role)
+                .compute(compute, program.span, owner)
                 .map(Program::Compute),
-            ProgramField::Bandwidth(bandwidth) => Some(self.bandwidth(bandwidth, threads)),
+            ProgramField::Bandwidth(bandwidth) => Some(self.bandwidth(bandwidth, owner.threads)),
             ProgramField::LinkedLists(lists) => Some(self.linked_lists(lists)),
-            ProgramField::Cpu(cpu) => self.cpu(cpu, program.span, role),
+            ProgramField::Cpu(cpu) => self.cpu(cpu, program.span, owner.role),
             ProgramField::Phases(phases) => self.phases(phases, program.span),
             ProgramField::Trace(trace) => self.trace(trace),
         }
     }
 
-    fn compute(&mut self, compute: &file::Compute, span: Span, role: Role) -> Option<Compute> {
-        let time_ns = match (&compute.time, role) {
+    fn compute(
+        &mut self,
+        compute: &file::Compute,
+        span: Span,
+        owner: Owner<'_>,
+    ) -> Option<Compute> {
+        let time_ns = match (&compute.time, owner.role) {
             (Some(time), _) if time.value.0 == 0 => {
                 self.problems
                     .report(time.span, "an execution time of nothing", "1 ns or more");
@@ -55,6 +67,13 @@ impl Checker<'_> {
                 None
             }
         };
+        Some(Compute {
+            slowed_by: self.slowed_by(compute, owner.name),
+            time_ns: time_ns?,
+        })
+    }
+
+    fn slowed_by(&mut self, compute: &file::Compute, owner: &str) -> Vec<(String, u32)> {
         let tasks: Vec<&str> = self
             .file
             .gang
@@ -65,12 +84,16 @@ impl Checker<'_> {
         let mut slowed_by = Vec::new();
         for (task, factor) in compute.slowed_by.iter().flat_map(|field| &field.value.0) {
             self.find("task", &task.value, task.span, &tasks);
+            if task.value == owner {
+                self.problems.report(
+                    task.span,
+                    format!("`{owner}` slowed by itself"),
+                    "another task",
+                );
+            }
             slowed_by.push((task.value.clone(), factor.0));
         }
-        Some(Compute {
-            time_ns: time_ns?,
-            slowed_by,
-        })
+        slowed_by
     }
 
     fn bandwidth(&mut self, bandwidth: &file::Bandwidth, threads: u16) -> Program {
@@ -198,56 +221,18 @@ impl Checker<'_> {
         }))
     }
 
-    /// A working set holds at least `lines` cache lines and fits main memory.
+    /// A working set holds at least `lines` cache lines.
     fn check_working_set(&mut self, size: &Located<Size>, lines: u64, least: &str) {
         let Some(memory) = &self.platform.memory else {
             return;
         };
         let least_bytes = lines * u64::from(memory.line_bytes);
-        let most_bytes = memory.dram.capacity_bytes();
-        let found = format!("a working set of {}", SIZE.format(size.value.0));
         if size.value.0 < least_bytes {
             self.problems.report(
                 size.span,
-                found,
+                format!("a working set of {}", SIZE.format(size.value.0)),
                 format!("at least {}: {least}", SIZE.format(least_bytes)),
             );
-        } else if size.value.0 > most_bytes {
-            self.problems.report(
-                size.span,
-                found,
-                format!(
-                    "at most {}, the memory of {}",
-                    SIZE.format(most_bytes),
-                    self.platform.name
-                ),
-            );
-        }
-    }
-
-    /// `compute` needs no memory and everything else does; a run is one or the other.
-    pub(super) fn refuse_mixed_programs(&mut self, programs: &[&Located<ProgramField>]) {
-        type Programs<'p> = Vec<&'p Located<ProgramField>>;
-        let (compute, memory): (Programs<'_>, Programs<'_>) = programs
-            .iter()
-            .partition(|program| matches!(program.value, ProgramField::Compute(_)));
-        if self.platform.memory.is_none() {
-            for program in memory {
-                self.problems.report_with_help(
-                    program.span,
-                    "a program that uses memory on a platform without memory",
-                    "a `compute` program",
-                    "or choose a platform with memory, such as `raspberry-pi-3`",
-                );
-            }
-        } else if !memory.is_empty() {
-            for program in compute {
-                self.problems.report(
-                    program.span,
-                    "a `compute` program beside programs that use memory",
-                    "either only `compute` programs or none",
-                );
-            }
         }
     }
 }

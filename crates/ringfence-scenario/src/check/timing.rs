@@ -61,8 +61,8 @@ fn check(table: &TimingTable, timing: &DramTiming, problems: &mut Problems) {
         if value < least {
             problems.report(
                 field.span,
-                format!("{value} clocks"),
-                format!("at least {least} clocks{why}"),
+                clocks(value),
+                format!("at least {}{why}", clocks(least)),
             );
         }
     };
@@ -107,5 +107,12 @@ fn check(table: &TimingTable, timing: &DramTiming, problems: &mut Problems) {
             least,
             ": a refresh and the precharge before it must fit between refreshes",
         );
+    }
+}
+
+fn clocks(count: u32) -> String {
+    match count {
+        1 => "1 clock".to_owned(),
+        _ => format!("{count} clocks"),
     }
 }

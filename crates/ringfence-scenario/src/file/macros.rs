@@ -38,7 +38,7 @@ macro_rules! file_table {
 
         impl $crate::file::Decode for $name {
             fn expected() -> String {
-                format!("a table with the keys {}", $crate::file::quoted_list(Self::KEYS))
+                format!("a table with the keys {}", $crate::file::quoted(Self::KEYS, "and"))
             }
 
             fn decode(

@@ -193,10 +193,15 @@ pub(crate) fn shortened(text: &str) -> Cow<'_, str> {
 
 /// "`a`, `b` or `c`".
 pub(crate) fn quoted_list<S: AsRef<str>>(words: &[S]) -> String {
+    quoted(words, "or")
+}
+
+/// "`a`, `b` and `c`", with any last `conjunction`.
+pub(crate) fn quoted<S: AsRef<str>>(words: &[S], conjunction: &str) -> String {
     let quoted: Vec<String> = words.iter().map(|w| format!("`{}`", w.as_ref())).collect();
     match quoted.split_last() {
         None => "nothing".to_owned(),
         Some((last, [])) => last.clone(),
-        Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
+        Some((last, rest)) => format!("{} {conjunction} {last}", rest.join(", ")),
     }
 }

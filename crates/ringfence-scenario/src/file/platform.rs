@@ -127,6 +127,7 @@ file_table! {
 
 file_word! {
     /// Order of address fields, low to high.
+    #[expect(clippy::enum_variant_names, reason = "the names of the model")]
     pub enum AddressMap -> model::AddressMap {
         /// Column, bank group, bank, rank, row.
         ColumnGroupBankRow = "column-group-bank-row" => model::AddressMap::ColumnGroupBankRow,

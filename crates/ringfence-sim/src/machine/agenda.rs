@@ -20,14 +20,15 @@ pub(super) const NEVER: Picoseconds = Picoseconds::MAX;
 impl Agenda {
     pub(super) fn new(components: usize) -> Self {
         let leaves = components.next_power_of_two().max(2);
-        let mut agenda = Self {
-            times: vec![NEVER; leaves],
-            winners: vec![0; leaves],
+        // All times are equal, so the leftmost leaf below a node wins it.
+        let leftmost = |node: usize| {
+            let depth = node.max(1).ilog2();
+            ((node << (leaves.ilog2() - depth)) - leaves) as u32
         };
-        for leaf in (0..leaves).step_by(2) {
-            agenda.set(leaf, NEVER);
+        Self {
+            times: vec![NEVER; leaves],
+            winners: (0..leaves).map(|node| leftmost(node.max(1))).collect(),
         }
-        agenda
     }
 
     /// The earliest event and its component.
@@ -39,6 +40,9 @@ impl Agenda {
 
     #[inline]
     pub(super) fn set(&mut self, component: usize, time: Picoseconds) {
+        if self.times[component] == time {
+            return;
+        }
         self.times[component] = time;
         let leaves = self.times.len();
         let pair = component & !1;

@@ -141,3 +141,128 @@ impl Cache {
         Inserted::Evicted((old & DIRTY != 0).then(|| line_of(old)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const LINE_BYTES: u32 = 64;
+    const SETS: u64 = 4;
+    const WAYS: u32 = 4;
+
+    fn cache(replacement: Replacement) -> Cache {
+        let size = SETS as u32 * WAYS * LINE_BYTES;
+        Cache::new(size, WAYS, LINE_BYTES, 1 << 20, replacement, 3).unwrap()
+    }
+
+    /// The plainest cache: a list of lines with their times of use.
+    #[derive(Default)]
+    struct Naive {
+        lines: Vec<(u64, u64, bool)>,
+        now: u64,
+    }
+
+    impl Naive {
+        /// Whether it is a hit, and the dirty victim.
+        fn access(&mut self, line: u64, write: bool) -> (bool, Option<u64>) {
+            self.now += 1;
+            let now = self.now;
+            if let Some(entry) = self.lines.iter_mut().find(|entry| entry.0 == line) {
+                entry.1 = now;
+                entry.2 |= write;
+                return (true, None);
+            }
+            let same_set = |entry: &&(u64, u64, bool)| entry.0 % SETS == line % SETS;
+            let mut victim = None;
+            if self.lines.iter().filter(same_set).count() == WAYS as usize {
+                let oldest = *self
+                    .lines
+                    .iter()
+                    .filter(same_set)
+                    .min_by_key(|entry| entry.1)
+                    .unwrap();
+                self.lines.retain(|entry| entry.0 != oldest.0);
+                victim = oldest.2.then_some(oldest.0);
+            }
+            self.lines.push((line, now, write));
+            (false, victim)
+        }
+    }
+
+    fn access(cache: &mut Cache, line: u64, write: bool) -> (bool, Option<u64>) {
+        if let Some(slot) = cache.find(line) {
+            if write {
+                cache.make_dirty(slot);
+            }
+            return (true, None);
+        }
+        match cache.insert(line, write, true, |_| false) {
+            Inserted::Evicted(victim) => (false, victim),
+            Inserted::SetBusy => panic!("no line is on its way"),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn lru_is_the_same_as_in_a_naive_model(
+            accesses in prop::collection::vec((0u64..40, any::<bool>()), 1..400),
+        ) {
+            let mut cache = cache(Replacement::Lru);
+            let mut naive = Naive::default();
+            for (line, write) in accesses {
+                prop_assert_eq!(access(&mut cache, line, write), naive.access(line, write));
+            }
+        }
+
+        #[test]
+        fn random_replacement_keeps_what_it_says_and_reports_every_dirty_line(
+            accesses in prop::collection::vec((0u64..40, any::<bool>()), 1..400),
+        ) {
+            let mut cache = cache(Replacement::Random);
+            // Dirty lines that have not been given up.
+            let mut dirty = std::collections::BTreeSet::new();
+            for (line, write) in accesses {
+                let (hit, victim) = access(&mut cache, line, write);
+                prop_assert!(hit || !dirty.contains(&line), "a dirty line was lost");
+                if let Some(victim) = victim {
+                    prop_assert_eq!(victim % SETS, line % SETS);
+                    prop_assert!(dirty.remove(&victim), "a clean line was written back");
+                }
+                if write {
+                    dirty.insert(line);
+                }
+            }
+        }
+
+        #[test]
+        fn lines_on_their_way_keep_their_place(
+            accesses in prop::collection::vec(0u64..40, 1..400),
+            random in any::<bool>(),
+            on_their_way in prop::collection::btree_set(0u64..40, 0..10),
+        ) {
+            let mut cache = cache(if random { Replacement::Random } else { Replacement::Lru });
+            let mut kept = std::collections::BTreeSet::new();
+            for line in accesses {
+                if cache.find(line).is_some() {
+                    continue;
+                }
+                let inserted = cache.insert(line, false, true, |line| on_their_way.contains(&line));
+                match inserted {
+                    Inserted::Evicted(victim) => prop_assert_eq!(victim, None),
+                    Inserted::SetBusy => {
+                        let busy = kept.iter().filter(|&&kept: &&u64| kept % SETS == line % SETS).count();
+                        prop_assert_eq!(busy, WAYS as usize);
+                        continue;
+                    }
+                }
+                if on_their_way.contains(&line) {
+                    kept.insert(line);
+                }
+                for &line in &kept {
+                    prop_assert!(cache.find(line).is_some(), "line {line} lost its place");
+                }
+            }
+        }
+    }
+}

@@ -7,7 +7,7 @@ use ringfence_scenario::platform::{MemorySystem, Platform};
 use super::PS_PER_NS;
 
 /// The claims of `case`.
-pub(super) fn claims(scenario: &Scenario, case: &Case) -> Claims {
+pub(crate) fn claims(scenario: &Scenario, case: &Case) -> Claims {
     let one_gang_at_a_time = case.scheduling == Scheduling::Gang;
     Claims {
         one_gang_at_a_time,
@@ -94,8 +94,8 @@ fn longest_access_ps(platform: &Platform, memory: &MemorySystem) -> u64 {
     let requests = 2 * u64::from(platform.cores) * lines_under_way(memory)
         + u64::from(dram.controller.write_queue)
         + 1;
-    let clocks = requests * one_request.max(u64::from(t.ras) + u64::from(t.rp))
-        + 2 * u64::from(t.rfc);
+    let clocks =
+        requests * one_request.max(u64::from(t.ras) + u64::from(t.rp)) + 2 * u64::from(t.rfc);
     clocks * u64::from(t.clock_ps)
         + u64::from(dram.controller.link_ps)
         + cycles_ps(platform, memory.llc.latency_cycles)

@@ -69,7 +69,8 @@ impl<M: Machine> Os<'_, M> {
         let may_run = self.gangs.may_run(partition, number(core), priority);
         if may_run && self.cores[core].gang.is_none() {
             let now_ns = self.recorder.time_ns();
-            self.gangs.running(partition, number(core), priority, now_ns);
+            self.gangs
+                .running(partition, number(core), priority, now_ns);
             self.cores[core].gang = Some(priority);
             self.set_share_timer(partition);
         } else if !may_run {

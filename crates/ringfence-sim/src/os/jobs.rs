@@ -89,7 +89,10 @@ impl Jobs {
 
     /// A thread has ended a phase.
     pub(super) fn arrive(&mut self, has_next_phase: bool) -> Arrival {
-        let current = self.current.as_mut().expect("threads run only during a job");
+        let current = self
+            .current
+            .as_mut()
+            .expect("threads run only during a job");
         current.arrived += 1;
         if current.arrived < self.threads {
             return Arrival::Wait;

@@ -28,6 +28,9 @@ mod run_queue;
 mod timers;
 mod workload;
 
+pub(crate) use claims::claims;
+pub(crate) use regulation::{budget_lines, line_bytes};
+
 use ringfence_policy::CpuSet;
 use ringfence_policy::gang::GangError;
 use ringfence_policy::regulator::RegulatorError;
@@ -356,7 +359,9 @@ impl<'a, M: Machine> Os<'a, M> {
     fn phase_ended(&mut self, core: usize) {
         self.cores[core].executing = false;
         self.cores[core].must_choose = true;
-        let thread = self.cores[core].running.expect("an executing core has a thread");
+        let thread = self.cores[core]
+            .running
+            .expect("an executing core has a thread");
         let task = self.home(thread).task;
         let has_next_phase = self.machine.has_next_phase(stream(thread));
         match self.jobs[task].arrive(has_next_phase) {
@@ -555,7 +560,10 @@ impl<'a, M: Machine> Os<'a, M> {
     }
 
     fn is_best_effort(&self, thread: usize) -> bool {
-        matches!(self.workload.threads[thread].class, Class::BestEffort { .. })
+        matches!(
+            self.workload.threads[thread].class,
+            Class::BestEffort { .. }
+        )
     }
 
     /// Where a real-time thread lives.

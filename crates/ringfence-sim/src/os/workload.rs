@@ -146,7 +146,11 @@ impl<'a> Workload<'a> {
                 .collect(),
             gangs: self.gangs.iter().map(|gang| declare_gang(gang)).collect(),
             tasks: self.tasks.iter().map(declare_task).collect(),
-            threads: self.threads.iter().map(|t| self.declare_thread(t)).collect(),
+            threads: self
+                .threads
+                .iter()
+                .map(|t| self.declare_thread(t))
+                .collect(),
         }
     }
 

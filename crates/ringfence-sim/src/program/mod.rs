@@ -10,6 +10,9 @@ mod phases;
 mod task;
 mod trace;
 
+#[cfg(test)]
+mod tests;
+
 use crate::machine::Picoseconds;
 use crate::machine::pages::{PAGE_BYTES, Region};
 
@@ -139,8 +142,9 @@ impl Stream {
     /// The operation was executed.
     #[inline]
     pub(crate) fn advance(&mut self) {
-        self.op = None;
-        self.accesses += 1;
+        if let Some(op) = self.op.take() {
+            self.accesses += u64::from(op.access != Access::None);
+        }
     }
 
     pub(crate) fn accesses(&self) -> u64 {

@@ -98,7 +98,6 @@ struct Rank {
     activates: [Cycle; 4],
     oldest_activate: u8,
     refresh_due: Cycle,
-    refreshing: bool,
     banks: u64,
 }
 
@@ -148,6 +147,10 @@ pub struct Channel {
     queues: [Queue; 2],
     /// Per queue, banks whose open row waits for the request that it was opened for.
     promised: [u64; 2],
+    /// Banks with an open row.
+    open: u64,
+    /// Banks that no due refresh holds up.
+    allowed: u64,
     draining: bool,
     /// First clock whose command slot is free.
     now: Cycle,
@@ -192,7 +195,6 @@ impl Channel {
                     activates: [0; 4],
                     oldest_activate: 0,
                     refresh_due: if timing.refi == 0 { NEVER } else { timing.refi },
-                    refreshing: false,
                     banks: (u64::MAX >> (64 - banks_per_rank)) << (rank * banks_per_rank),
                 })
                 .collect(),
@@ -201,6 +203,8 @@ impl Channel {
                 Queue::new(controller.write_queue, banks),
             ],
             promised: [0; 2],
+            open: 0,
+            allowed: u64::MAX,
             draining: false,
             now: 0,
             next_age: FIRST_AGE,
@@ -263,7 +267,8 @@ impl Channel {
     }
 
     fn enqueue(&mut self, direction: Direction, at: Cycle, place: Place, line: u64, id: u32) {
-        let open_row = self.banks[usize::from(place.bank)].open_row;
+        let index = usize::from(place.bank);
+        let open_row = self.banks[index].open_row;
         let request = NewRequest {
             line,
             id,
@@ -271,9 +276,18 @@ impl Channel {
             bursts: self.bursts_per_line,
         };
         self.next_age += 1;
-        self.queues[direction as usize].push(place, open_row, request);
+        let is_candidate = self.queues[direction as usize].push(place, open_row, request);
         self.now = self.now.max(at);
-        self.replan();
+        let was_draining = self.draining;
+        self.choose_direction();
+        if self.draining != was_draining {
+            self.replan();
+        } else if is_candidate && self.draining == (direction == Direction::Write) {
+            // All other commands stay as they were: the plan changes only if this one goes first.
+            let mut plan = self.plan;
+            self.plan_queue(direction, self.allowed & 1 << index, &mut plan);
+            self.plan = plan;
+        }
     }
 
     /// Issues the command of clock [`Self::next_event`].
@@ -321,10 +335,7 @@ impl Channel {
 
     fn activate(&mut self, at: Cycle, index: usize, direction: Direction) -> u32 {
         let t = &self.timing;
-        let row = self.queues[direction as usize]
-            .miss(index)
-            .expect("an activate serves a waiting miss")
-            .row;
+        let row = self.queues[direction as usize].miss_row(index);
         let bank = &mut self.banks[index];
         bank.open_row = Some(row);
         bank.precharge_at = at + t.ras;
@@ -335,8 +346,9 @@ impl Channel {
         rank.oldest_activate = (rank.oldest_activate + 1) % 4;
         rank.activate_at = (at + t.rrd_s).max(rank.activates[usize::from(rank.oldest_activate)]);
         self.promised[direction as usize] |= 1 << index;
+        self.open |= 1 << index;
         for queue in &mut self.queues {
-            queue.reopen(index, Some(row));
+            queue.open(index, row);
         }
         self.counts.activates += 1;
         row
@@ -389,9 +401,10 @@ impl Channel {
     fn precharge(&mut self, at: Cycle, index: usize) {
         let bank = &mut self.banks[index];
         bank.open_row = None;
+        self.open &= !(1 << index);
         bank.activate_at = bank.activate_at.max(at + self.timing.rp);
         for queue in &mut self.queues {
-            queue.reopen(index, None);
+            queue.close(index);
         }
     }
 
@@ -412,7 +425,6 @@ impl Channel {
             bank.activate_at = at + self.timing.rfc;
         }
         self.ranks[rank].refresh_due += self.timing.refi;
-        self.ranks[rank].refreshing = false;
         self.counts.refreshes += 1;
     }
 
@@ -425,26 +437,28 @@ impl Channel {
             action: Action::Look,
             bank: 0,
         };
-        let mut allowed = u64::MAX;
+        self.allowed = u64::MAX;
         for rank in 0..self.ranks.len() {
             let due = self.ranks[rank].refresh_due;
             if due <= self.now {
-                self.ranks[rank].refreshing = true;
-                allowed &= !self.ranks[rank].banks;
+                self.allowed &= !self.ranks[rank].banks;
                 self.plan_refresh(rank, &mut best);
             } else {
                 best.improve(due, PROMISED, Action::Look, 0);
             }
         }
         for direction in [Direction::Read, Direction::Write] {
-            self.plan_promised(direction, &mut best);
+            for index in bits(self.promised[direction as usize]) {
+                let at = self.column_at(&self.banks[index], direction);
+                best.improve(at, PROMISED, Action::Column(direction), index as u8);
+            }
         }
         let direction = if self.draining {
             Direction::Write
         } else {
             Direction::Read
         };
-        self.plan_queue(direction, allowed, &mut best);
+        self.plan_queue(direction, self.allowed, &mut best);
         self.plan = best;
     }
 
@@ -489,47 +503,37 @@ impl Channel {
             .max(self.now)
     }
 
-    fn plan_promised(&self, direction: Direction, best: &mut Plan) {
-        for index in bits(self.promised[direction as usize]) {
-            let at = self.column_at(&self.banks[index], direction);
-            best.improve(at, PROMISED, Action::Column(direction), index as u8);
-        }
-    }
-
+    /// The best command for the requests of a queue in the `allowed` banks.
     #[inline]
     fn plan_queue(&self, direction: Direction, allowed: u64, best: &mut Plan) {
         let queue = &self.queues[direction as usize];
-        let promised = self.promised[0] | self.promised[1];
-        for index in bits(queue.waiting & allowed) {
+        let allowed = allowed & !(self.promised[0] | self.promised[1]);
+        for index in bits(queue.hits & allowed) {
+            let at = self.column_at(&self.banks[index], direction);
+            best.improve(
+                at,
+                queue.hit_age(index),
+                Action::Column(direction),
+                index as u8,
+            );
+        }
+        for index in bits(queue.misses & allowed & self.open) {
+            let at = self.banks[index].precharge_at.max(self.now);
+            best.improve(at, queue.miss_age(index), Action::Precharge, index as u8);
+        }
+        for index in bits(queue.misses & allowed & !self.open) {
             let bank = &self.banks[index];
-            if let Some(hit) = queue.hit(index) {
-                best.improve(
-                    self.column_at(bank, direction),
-                    hit.age,
-                    Action::Column(direction),
-                    index as u8,
-                );
-            }
-            if promised >> index & 1 != 0 {
-                continue;
-            }
-            if let Some(miss) = queue.miss(index) {
-                if bank.open_row.is_some() {
-                    best.improve(
-                        bank.precharge_at.max(self.now),
-                        miss.age,
-                        Action::Precharge,
-                        index as u8,
-                    );
-                } else {
-                    let at = bank
-                        .activate_at
-                        .max(self.groups[usize::from(bank.group)].activate_at)
-                        .max(self.ranks[usize::from(bank.rank)].activate_at)
-                        .max(self.now);
-                    best.improve(at, miss.age, Action::Activate(direction), index as u8);
-                }
-            }
+            let at = bank
+                .activate_at
+                .max(self.groups[usize::from(bank.group)].activate_at)
+                .max(self.ranks[usize::from(bank.rank)].activate_at)
+                .max(self.now);
+            best.improve(
+                at,
+                queue.miss_age(index),
+                Action::Activate(direction),
+                index as u8,
+            );
         }
     }
 }

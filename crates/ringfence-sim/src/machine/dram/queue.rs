@@ -25,6 +25,9 @@ struct BankList {
     hit: u16,
     /// Oldest request for another row.
     miss: u16,
+    /// Ages of these two, while there are such.
+    hit_age: u64,
+    miss_age: u64,
 }
 
 /// A queue of fixed capacity: per bank a list in order of arrival, its oldest
@@ -35,8 +38,10 @@ pub(super) struct Queue {
     lists: Vec<BankList>,
     free: u16,
     len: u32,
-    /// Bit `b` is set when bank `b` has a request.
-    pub(super) waiting: u64,
+    /// Banks, as a bit each, that have a request for their open row.
+    pub(super) hits: u64,
+    /// Banks that have a request for another row.
+    pub(super) misses: u64,
 }
 
 impl Queue {
@@ -57,26 +62,36 @@ impl Queue {
             tail: NONE,
             hit: NONE,
             miss: NONE,
+            hit_age: 0,
+            miss_age: 0,
         };
         Self {
             requests,
             lists: vec![empty; banks],
             free: 0,
             len: 0,
-            waiting: 0,
+            hits: 0,
+            misses: 0,
         }
     }
 
+    #[inline]
     pub(super) fn len(&self) -> u32 {
         self.len
     }
 
+    #[inline]
     pub(super) fn is_full(&self) -> bool {
         self.free == NONE
     }
 
-    /// Adds a request; the queue is not full.
-    pub(super) fn push(&mut self, place: Place, open_row: Option<u32>, request: NewRequest) {
+    /// Adds a request; the queue is not full. Whether it is the bank's oldest hit or oldest miss.
+    pub(super) fn push(
+        &mut self,
+        place: Place,
+        open_row: Option<u32>,
+        request: NewRequest,
+    ) -> bool {
         let slot = self.free;
         let entry = &mut self.requests[usize::from(slot)];
         self.free = entry.next;
@@ -89,7 +104,6 @@ impl Queue {
             next: NONE,
         };
         self.len += 1;
-        self.waiting |= 1 << place.bank;
         let list = &mut self.lists[usize::from(place.bank)];
         if list.head == NONE {
             list.head = slot;
@@ -97,27 +111,40 @@ impl Queue {
             self.requests[usize::from(list.tail)].next = slot;
         }
         list.tail = slot;
-        let oldest = if open_row == Some(place.row) {
-            &mut list.hit
-        } else {
-            &mut list.miss
-        };
-        if *oldest == NONE {
-            *oldest = slot;
+        let bank = 1 << place.bank;
+        if open_row == Some(place.row) {
+            if self.hits & bank == 0 {
+                self.hits |= bank;
+                (list.hit, list.hit_age) = (slot, request.age);
+                return true;
+            }
+        } else if self.misses & bank == 0 {
+            self.misses |= bank;
+            (list.miss, list.miss_age) = (slot, request.age);
+            return true;
         }
+        false
     }
 
+    /// Age of the oldest hit of a bank in [`Self::hits`].
     #[inline]
-    pub(super) fn hit(&self, bank: usize) -> Option<&Request> {
-        self.requests.get(usize::from(self.lists[bank].hit))
+    pub(super) fn hit_age(&self, bank: usize) -> u64 {
+        self.lists[bank].hit_age
     }
 
+    /// Age of the oldest miss of a bank in [`Self::misses`].
     #[inline]
-    pub(super) fn miss(&self, bank: usize) -> Option<&Request> {
-        self.requests.get(usize::from(self.lists[bank].miss))
+    pub(super) fn miss_age(&self, bank: usize) -> u64 {
+        self.lists[bank].miss_age
     }
 
-    /// Counts one burst of the bank's oldest hit; the request that is complete leaves the queue.
+    /// Row of the oldest miss of a bank in [`Self::misses`].
+    pub(super) fn miss_row(&self, bank: usize) -> u32 {
+        self.requests[usize::from(self.lists[bank].miss)].row
+    }
+
+    /// Counts one burst of the oldest hit of a bank in [`Self::hits`]; the
+    /// request that is complete leaves the queue.
     pub(super) fn serve_hit(&mut self, bank: usize) -> Option<Request> {
         let slot = self.lists[bank].hit;
         let request = &mut self.requests[usize::from(slot)];
@@ -127,14 +154,24 @@ impl Queue {
         }
         let done = *request;
         self.unlink(bank, slot);
-        request_next_hit(&self.requests, &mut self.lists[bank], done);
         self.requests[usize::from(slot)].next = self.free;
         self.free = slot;
         self.len -= 1;
-        if self.lists[bank].head == NONE {
-            self.waiting &= !(1 << bank);
-        }
+        self.find_hit(bank, done.next, done.row);
         Some(done)
+    }
+
+    /// Finds the oldest request for `row` from `slot` on.
+    fn find_hit(&mut self, bank: usize, mut slot: u16, row: u32) {
+        while let Some(request) = self.requests.get(usize::from(slot)) {
+            if request.row == row {
+                self.hits |= 1 << bank;
+                (self.lists[bank].hit, self.lists[bank].hit_age) = (slot, request.age);
+                return;
+            }
+            slot = request.next;
+        }
+        self.hits &= !(1 << bank);
     }
 
     fn unlink(&mut self, bank: usize, slot: u16) {
@@ -142,9 +179,6 @@ impl Queue {
         let next = self.requests[usize::from(slot)].next;
         if list.head == slot {
             list.head = next;
-            if next == NONE {
-                list.tail = NONE;
-            }
             return;
         }
         let mut before = list.head;
@@ -157,27 +191,37 @@ impl Queue {
         }
     }
 
-    /// Sorts the bank's requests into hits and misses after its open row changed.
-    pub(super) fn reopen(&mut self, bank: usize, open_row: Option<u32>) {
+    /// Every request of the bank is a miss now: its row was closed.
+    pub(super) fn close(&mut self, bank: usize) {
+        self.hits &= !(1 << bank);
         let list = &mut self.lists[bank];
-        (list.hit, list.miss) = (NONE, NONE);
-        let mut slot = list.head;
-        while slot != NONE && (list.hit == NONE || list.miss == NONE) {
-            let request = &self.requests[usize::from(slot)];
-            let oldest = if open_row == Some(request.row) {
-                &mut list.hit
-            } else {
-                &mut list.miss
-            };
-            if *oldest == NONE {
-                *oldest = slot;
+        if let Some(oldest) = self.requests.get(usize::from(list.head)) {
+            self.misses |= 1 << bank;
+            (list.miss, list.miss_age) = (list.head, oldest.age);
+        }
+    }
+
+    /// Sorts the bank's requests into hits and misses: `row` was opened.
+    pub(super) fn open(&mut self, bank: usize, row: u32) {
+        self.find_hit(bank, self.lists[bank].head, row);
+        self.misses &= !(1 << bank);
+        let mut slot = self.lists[bank].head;
+        while let Some(request) = self.requests.get(usize::from(slot)) {
+            if request.row != row {
+                self.misses |= 1 << bank;
+                (self.lists[bank].miss, self.lists[bank].miss_age) = (slot, request.age);
+                return;
             }
             slot = request.next;
         }
     }
 
     /// Whether a request for `line`, which lives in `bank`, waits here.
+    #[inline]
     pub(super) fn contains(&self, bank: usize, line: u64) -> bool {
+        if (self.hits | self.misses) >> bank & 1 == 0 {
+            return false;
+        }
         let mut slot = self.lists[bank].head;
         while let Some(request) = self.requests.get(usize::from(slot)) {
             if request.line == line {
@@ -196,16 +240,4 @@ pub(super) struct NewRequest {
     pub(super) id: u32,
     pub(super) age: u64,
     pub(super) bursts: u32,
-}
-
-/// Finds the oldest hit that is younger than the one just served.
-fn request_next_hit(requests: &[Request], list: &mut BankList, served: Request) {
-    list.hit = served.next;
-    while let Some(request) = requests.get(usize::from(list.hit)) {
-        if request.row == served.row {
-            return;
-        }
-        list.hit = request.next;
-    }
-    list.hit = NONE;
 }
