@@ -91,11 +91,14 @@ impl Problems {
     }
 }
 
+/// Most problems that are written out as text; more than anybody reads at once.
+const SHOWN_MAX: usize = 100;
+
 /// Everything that is wrong with a scenario or platform file, in the order of the file.
 ///
-/// [`Display`](fmt::Display) gives plain text, [`Diagnostics::coloured`] the
-/// same for a terminal, and serialisation a list of
-/// `{file, line, column, message, expected, help}`.
+/// [`Display`](fmt::Display) gives plain text (the first 100 problems),
+/// [`Diagnostics::coloured`] the same for a terminal, and serialisation the
+/// whole list of `{file, line, column, message, expected, help}`.
 #[derive(Debug)]
 pub struct Diagnostics {
     files: Vec<Problems>,
@@ -146,10 +149,15 @@ impl Diagnostics {
     }
 
     fn render(&self, renderer: &Renderer) -> String {
-        let blocks: Vec<String> = self
+        let mut blocks: Vec<String> = self
             .located()
+            .take(SHOWN_MAX)
             .map(|(file, problem)| render_problem(file, problem, renderer))
             .collect();
+        let more = self.located().skip(SHOWN_MAX).count();
+        if more > 0 {
+            blocks.push(format!("and {more} more"));
+        }
         blocks.join("\n\n")
     }
 }
@@ -187,8 +195,14 @@ fn diagnostic<'a>(file: &'a Problems, problem: &'a Problem) -> Diagnostic<'a> {
 
 fn render_problem(file: &Problems, problem: &Problem, renderer: &Renderer) -> String {
     let place = diagnostic(file, problem);
-    let excerpt = Snippet::source(&file.source)
-        .annotation(AnnotationKind::Primary.span(problem.span.start..problem.span.end));
+    let Span { start, end } = problem.span;
+    let first = file.source[..start].rfind('\n').map_or(0, |at| at + 1);
+    let last = file.source[end..]
+        .find('\n')
+        .map_or(file.source.len(), |at| end + at);
+    let excerpt = Snippet::source(&file.source[first..last])
+        .line_start(place.line)
+        .annotation(AnnotationKind::Primary.span(start - first..end - first));
     let mut group = Group::with_level(Level::ERROR).element(excerpt);
     if let Some(help) = &problem.help {
         group = group.element(Level::HELP.message(help));

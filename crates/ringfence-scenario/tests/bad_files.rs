@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ringfence_scenario::{Diagnostics, load, load_platform};
+use ringfence_scenario::{Diagnostics, NoFiles, load, load_platform, parse};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bad")
@@ -83,4 +83,15 @@ fn colours_are_asked_for() {
     let diagnostics = diagnose(&files()[0]);
     assert!(!diagnostics.to_string().contains('\x1b'));
     assert!(diagnostics.coloured().contains('\x1b'));
+}
+
+#[test]
+fn a_flood_of_problems_is_cut_in_text_and_whole_in_json() {
+    let source: String = (0..251).map(|i| format!("key_{i} = 1\n")).collect();
+    let diagnostics = parse(&source, "many.toml", Path::new(""), &NoFiles).unwrap_err();
+    // 251 unknown keys, and no [scenario].
+    assert_eq!(diagnostics.iter().count(), 252);
+    let text = diagnostics.to_string();
+    assert_eq!(text.matches("error: found").count(), 100);
+    assert!(text.ends_with("and 152 more"));
 }

@@ -1,9 +1,11 @@
 //! Runs a scenario, or those of its cases whose names start with a prefix, and
-//! prints the response times of every task.
+//! prints the response times of every task, and a hash of the record, by which
+//! two builds can be compared.
 //!
 //! `response_times SCENARIO.toml [CASE] [DURATION_MS]`
 
 use std::error::Error;
+use std::hash::{DefaultHasher, Hasher};
 use std::path::Path;
 
 use ringfence_analysis::run::Run;
@@ -31,7 +33,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let mut writer = Writer::new(Vec::new(), &Header::default())?;
     run(&scenario, &options, &mut writer)?;
-    let record = Run::read(&writer.finish()?[..])?;
+    let bytes = writer.finish()?;
+    let mut hash = DefaultHasher::new();
+    hash.write(&bytes);
+    println!(
+        "record of {} bytes, hash {:016x}",
+        bytes.len(),
+        hash.finish()
+    );
+    let record = Run::read(&bytes[..])?;
     println!("case          task       jobs  min ms  median     p99     max");
     for case in record.cases {
         let case = case?;

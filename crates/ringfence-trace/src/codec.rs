@@ -21,8 +21,8 @@ const COLUMNS: usize = 4;
 const MAX_ACCESS_BYTES: usize = 15;
 const MAX_RAW_BYTES: usize = COLUMNS * 4 + MAX_ACCESSES * MAX_ACCESS_BYTES;
 const RECENT_PAGES: usize = 16;
-/// Beyond this level zstd gets much slower and hardly smaller on traces.
-const ZSTD_LEVEL: i32 = 19;
+/// Higher levels make a trace a fifth smaller at best, and the recorder wait for them.
+const ZSTD_LEVEL: i32 = 9;
 
 /// Most recently used pages, latest first, with the last offset in each.
 #[derive(Debug, Default)]

@@ -35,45 +35,38 @@
 _Static_assert(sizeof(void *) == 8, "job marks need 64-bit addresses");
 
 /* Maps the page of the marks; NULL if its place is taken. */
-static inline volatile unsigned char *ringfence_job_marks_map(void)
-{
-	void *place = (void *)(uintptr_t)RINGFENCE_JOB_MARK_ADDRESS;
-	void *page = mmap(place, RINGFENCE_JOB_MARK_BYTES,
-			  PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1,
-			  0);
+static inline volatile unsigned char *ringfence_job_marks_map(void) {
+    void *place = (void *)(uintptr_t)RINGFENCE_JOB_MARK_ADDRESS;
+    void *page = mmap(place, RINGFENCE_JOB_MARK_BYTES, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 
-	if (page == MAP_FAILED)
-		return NULL;
-	/* Kernels before 4.17 take the address as a hint. */
-	if (page != place) {
-		munmap(page, RINGFENCE_JOB_MARK_BYTES);
-		return NULL;
-	}
-	return page;
+    if (page == MAP_FAILED)
+        return NULL;
+    /* Kernels before 4.17 take the address as a hint. */
+    if (page != place) {
+        munmap(page, RINGFENCE_JOB_MARK_BYTES);
+        return NULL;
+    }
+    return page;
 }
 
 /* The job's own accesses stay on their side of the mark. */
-static inline void ringfence_job_mark(volatile unsigned char *marks,
-				      size_t offset)
-{
-	if (!marks)
-		return;
-	__asm__ volatile("" ::: "memory");
-	marks[offset] = 1;
-	__asm__ volatile("" ::: "memory");
+static inline void ringfence_job_mark(volatile unsigned char *marks, size_t offset) {
+    if (!marks)
+        return;
+    __asm__ volatile("" ::: "memory");
+    marks[offset] = 1;
+    __asm__ volatile("" ::: "memory");
 }
 
 /* A job begins. */
-static inline void ringfence_job_begin(volatile unsigned char *marks)
-{
-	ringfence_job_mark(marks, RINGFENCE_JOB_MARK_BEGIN);
+static inline void ringfence_job_begin(volatile unsigned char *marks) {
+    ringfence_job_mark(marks, RINGFENCE_JOB_MARK_BEGIN);
 }
 
 /* The job ends. */
-static inline void ringfence_job_end(volatile unsigned char *marks)
-{
-	ringfence_job_mark(marks, RINGFENCE_JOB_MARK_END);
+static inline void ringfence_job_end(volatile unsigned char *marks) {
+    ringfence_job_mark(marks, RINGFENCE_JOB_MARK_END);
 }
 
 #endif

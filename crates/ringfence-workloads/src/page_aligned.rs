@@ -27,11 +27,14 @@ pub struct PageAlignedSlice<T> {
 
 impl<T: Copy> PageAlignedSlice<T> {
     /// `length` copies of `value`.
+    ///
+    /// # Panics
+    /// No element can start at a page: `T` is packed, or an array of such.
     pub fn new(value: T, length: usize) -> Self {
-        let spare = PAGE_BYTES / size_of::<T>().max(1) + 1;
-        let storage = vec![value; length + spare];
-        // The offset exists for every type whose size divides the page.
-        let start = storage.as_ptr().align_offset(PAGE_BYTES).min(spare);
+        // Offsets in the page repeat after at most this many elements.
+        let storage = vec![value; length + PAGE_BYTES];
+        let start = storage.as_ptr().align_offset(PAGE_BYTES);
+        assert!(start < PAGE_BYTES, "no element can start at a page");
         Self {
             storage,
             start,
@@ -64,6 +67,8 @@ mod tests {
             let slice = PageAlignedSlice::new(7u16, length);
             assert_eq!(slice.as_ptr().addr() % PAGE_BYTES, 0);
             assert_eq!(*slice, *vec![7; length]);
+            let of_odd_size = PageAlignedSlice::new([7u16; 3], length);
+            assert_eq!(of_odd_size.as_ptr().addr() % PAGE_BYTES, 0);
         }
     }
 }

@@ -15,11 +15,14 @@ proptest! {
     #[test]
     fn breaches_are_those_of_a_plain_recomputation(
         changes in vec((0..PERIODS * PERIOD_NS, option::weighted(0.9, 0..40_u64)), 0..12),
+        from_the_start in any::<bool>(),
         samples in vec((1..4_u64, 0..150_u64), 1..12),
     ) {
         let end_ns = PERIODS * PERIOD_NS;
         let mut changes = changes;
-        changes.push((0, Some(20)));
+        if from_the_start {
+            changes.push((0, Some(20)));
+        }
         changes.sort_by_key(|change| change.0);
 
         let mut in_force = vec![None; end_ns as usize];

@@ -20,7 +20,7 @@ fn one_to_a_hundred() {
     );
     assert_eq!(d.mean_ns, 51); // 50.5, halves up
     assert_eq!(d.cdf.len(), 100);
-    assert_eq!(d.box_plot.outliers_ns, []);
+    assert!(d.box_plot.outliers_ns.is_empty());
     assert_eq!(
         (d.box_plot.lower_whisker_ns, d.box_plot.upper_whisker_ns),
         (1, 100)

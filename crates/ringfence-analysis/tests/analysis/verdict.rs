@@ -375,6 +375,13 @@ fn the_end_of_another_partitions_gang_does_not_end_throttling() {
     );
 }
 
+#[test]
+fn a_gang_that_starts_when_throttling_ends_does_no_harm() {
+    let mut events = good();
+    events.extend([on(6800, 2, 4), off(6890, 2, 4, Sleeping)]);
+    assert!(verdict(events).passed());
+}
+
 fn finish_low_at(time_ns: u64) -> Vec<Event> {
     let mut events = good();
     let (task, job) = (LOW, 0);
@@ -424,6 +431,18 @@ fn a_job_whose_deadline_is_after_the_run_is_not_judged() {
     let verdict = verdict(events);
     assert!(verdict.passed());
     assert_eq!(verdict.jobs, 3);
+}
+
+#[test]
+fn a_deadline_at_the_end_of_the_run_counts() {
+    let mut events = good();
+    events.push(Event::JobReleased {
+        time_ns: END_NS - 10_000,
+        task: LOW,
+        job: 1,
+    });
+    let verdict = verdict(events);
+    assert_eq!((verdict.jobs, verdict.misses), (4, 1));
 }
 
 #[test]

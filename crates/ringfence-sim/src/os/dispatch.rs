@@ -66,24 +66,27 @@ impl<M: Machine> Os<'_, M> {
         }
         let (priority, thread) = head?;
         let partition = self.home(thread).partition;
-        let may_run = self.gangs.may_run(partition, number(core), priority);
+        let mut may_run = self.gangs.may_run(partition, number(core), priority);
+        if !may_run && self.leave_gang(core) {
+            // Its leaving may have told this very core to decide again.
+            may_run = self.gangs.may_run(partition, number(core), priority);
+        }
         if may_run && self.cores[core].gang.is_none() {
             let now_ns = self.recorder.time_ns();
             self.gangs
                 .running(partition, number(core), priority, now_ns);
             self.cores[core].gang = Some(priority);
             self.set_share_timer(partition);
-        } else if !may_run {
-            self.leave_gang(core);
         }
         self.gangs_changed(partition);
         (may_run || self.fault == Some(Fault::IgnoreBlock)).then_some(thread)
     }
 
-    /// Tells the policy that `core` runs no gang any more.
-    fn leave_gang(&mut self, core: usize) {
+    /// Tells the policy that `core` runs no gang any more; whether it did.
+    /// The caller has the core decide again if it has a real-time thread.
+    fn leave_gang(&mut self, core: usize) -> bool {
         if self.cores[core].gang.take().is_none() {
-            return;
+            return false;
         }
         let partition = self.partition_of[core].expect("a gang's core is in a partition");
         let now_ns = self.recorder.time_ns();
@@ -94,6 +97,7 @@ impl<M: Machine> Os<'_, M> {
             }
         }
         self.set_share_timer(partition);
+        true
     }
 
     /// The best-effort thread that `core` may run, if any; it waits no longer.

@@ -19,8 +19,10 @@
 
 mod claims;
 mod dispatch;
+mod enforce;
 mod gangs;
 mod jobs;
+mod life;
 mod meter;
 mod recorder;
 mod regulation;
@@ -34,13 +36,13 @@ pub(crate) use regulation::{budget_lines, line_bytes};
 use ringfence_policy::CpuSet;
 use ringfence_policy::gang::GangError;
 use ringfence_policy::regulator::RegulatorError;
-use ringfence_record::event::{OffReason, UnthrottleReason};
+use ringfence_record::event::OffReason;
 use ringfence_record::{Section, WriteError};
 use ringfence_scenario::model::{Case, Scenario};
 
 use crate::machine::{Machine, Picoseconds, Stop, StreamId};
 use gangs::Gangs;
-use jobs::{Arrival, Jobs, Release};
+use jobs::Jobs;
 use meter::Meter;
 use recorder::Recorder;
 use regulation::Regulation;
@@ -331,215 +333,6 @@ impl<'a, M: Machine> Os<'a, M> {
             if !self.cores[usize::from(cpu)].must_choose {
                 self.interrupt_later(usize::from(cpu));
             }
-        }
-    }
-
-    /// A task's next job is released by a timer on each of its threads' cores.
-    fn release(&mut self, task: usize) {
-        let workload = self.workload;
-        let entry = &workload.tasks[task];
-        let next = self.now + entry.task.period_ns * PS_PER_NS;
-        self.timers.add(next, Timer::Release { task });
-        let (job, release) = self.jobs[task].release();
-        self.recorder.released(task, job);
-        match release {
-            Release::Queue => {}
-            Release::Drop => self.recorder.dropped(task, job),
-            Release::Wake => {
-                for thread in entry.threads.clone() {
-                    self.machine.begin_job(stream(thread), job);
-                    self.wake(thread);
-                    self.interrupt(self.home(thread).core);
-                }
-            }
-        }
-    }
-
-    /// The thread on `core` reached the end of a phase.
-    fn phase_ended(&mut self, core: usize) {
-        self.cores[core].executing = false;
-        self.cores[core].must_choose = true;
-        let thread = self.cores[core]
-            .running
-            .expect("an executing core has a thread");
-        let task = self.home(thread).task;
-        let has_next_phase = self.machine.has_next_phase(stream(thread));
-        match self.jobs[task].arrive(has_next_phase) {
-            Arrival::Wait => self.sleep(core, thread),
-            Arrival::NextPhase => self.wake_siblings(task, thread),
-            Arrival::Finished { job, next } => {
-                self.recorder.finished(task, job);
-                match next {
-                    None => self.sleep(core, thread),
-                    Some(next) => {
-                        for sibling in self.workload.tasks[task].threads.clone() {
-                            self.machine.begin_job(stream(sibling), next);
-                        }
-                        self.wake_siblings(task, thread);
-                    }
-                }
-            }
-        }
-    }
-
-    fn wake_siblings(&mut self, task: usize, thread: usize) {
-        for sibling in self.workload.tasks[task].threads.clone() {
-            if sibling != thread {
-                self.wake(sibling);
-                let core = self.home(sibling).core;
-                if !self.cores[core].must_choose {
-                    self.interrupt_later(core);
-                }
-            }
-        }
-    }
-
-    fn wake(&mut self, thread: usize) {
-        let home = self.home(thread);
-        self.recorder.woke(thread);
-        self.cores[home.core].real_time.push(home.priority, thread);
-        let cpus = self.gangs.runnable(home.partition, home.priority);
-        self.reschedule(&cpus);
-        self.gangs_changed(home.partition);
-    }
-
-    fn sleep(&mut self, core: usize, thread: usize) {
-        let home = self.home(thread);
-        self.put_off(core, OffReason::Sleeping);
-        self.cores[core].real_time.remove(thread);
-        let cpus = self.gangs.quiescent(home.partition, home.priority);
-        self.reschedule(&cpus);
-        self.gangs_changed(home.partition);
-    }
-
-    fn share_timer_fires(&mut self, partition: usize) {
-        if self.share_timer[partition].is_some_and(|at| at <= self.now) {
-            let cpus = self.gangs.timer(partition, self.recorder.time_ns());
-            self.reschedule(&cpus);
-            self.share_timer[partition] = None;
-            self.set_share_timer(partition);
-        }
-    }
-
-    fn set_share_timer(&mut self, partition: usize) {
-        let at = self.gangs.next_timer_ns(partition);
-        let at = at.map(|at_ns| (at_ns.saturating_mul(PS_PER_NS)).max(self.now));
-        if at != self.share_timer[partition] {
-            self.share_timer[partition] = at;
-            if let Some(at) = at {
-                self.timers.add(at, Timer::Share { partition });
-            }
-        }
-    }
-
-    /// Another gang, or none, may be active in `partition`.
-    fn gangs_changed(&mut self, partition: usize) {
-        let active = self.gangs.active(partition);
-        if active != self.told_active[partition] {
-            self.told_active[partition] = active;
-            self.recorder.gang(partition, active);
-        }
-        self.regulate(partition);
-    }
-
-    /// Holds best-effort work to what the gangs that run now tolerate.
-    fn regulate(&mut self, partition: usize) {
-        if self.regulation.is_none() {
-            return;
-        }
-        for core in 0..self.cores.len() {
-            if self.charge(core) && self.runs_best_effort(core) {
-                self.interrupt_later(core);
-            }
-        }
-        let Some(regulation) = &mut self.regulation else {
-            return;
-        };
-        let change = regulation.gangs_changed(partition, &self.gangs);
-        if change.new_threshold {
-            let (read, write) = regulation.threshold_bytes();
-            for core in 0..self.cores.len() {
-                self.recorder.budget(core, read, write);
-                // Its counter is armed anew, or it stops at once.
-                if self.runs_best_effort(core) && !self.cores[core].must_choose {
-                    self.interrupt_later(core);
-                }
-            }
-        }
-        for cpu in change.throttled.iter() {
-            self.report_throttled(usize::from(cpu));
-        }
-        for cpu in change.unthrottled.iter() {
-            self.report_unthrottled(usize::from(cpu), UnthrottleReason::NoGang);
-        }
-        self.reschedule(&change.unthrottled);
-    }
-
-    /// A regulation period begins.
-    fn refill(&mut self) {
-        for core in 0..self.cores.len() {
-            self.charge(core);
-        }
-        self.sample();
-        let Some(regulation) = &mut self.regulation else {
-            return;
-        };
-        self.timers
-            .add(self.now + regulation.period_ps, Timer::Refill);
-        let cpus = regulation.refill();
-        let is_active = regulation.is_active();
-        for cpu in cpus.iter() {
-            self.report_unthrottled(usize::from(cpu), UnthrottleReason::Refill);
-            self.interrupt(usize::from(cpu));
-        }
-        for core in 0..self.cores.len() {
-            if is_active && self.runs_best_effort(core) {
-                self.interrupt(core);
-            }
-        }
-    }
-
-    /// Tells the regulator what best-effort work on `core` has used; whether
-    /// the core is out of budget by that.
-    fn charge(&mut self, core: usize) -> bool {
-        let traffic = self.machine.traffic(number(core));
-        let meter = &mut self.cores[core].meter;
-        meter.read(traffic);
-        let lines = meter.take_uncharged();
-        let throttled = self
-            .regulation
-            .as_mut()
-            .is_some_and(|regulation| regulation.charge(number(core), lines.read, lines.written));
-        if throttled {
-            self.report_throttled(core);
-        }
-        throttled
-    }
-
-    fn report_throttled(&mut self, core: usize) {
-        if self.fault != Some(Fault::NoThrottle) {
-            self.recorder.throttled(core);
-        }
-    }
-
-    fn report_unthrottled(&mut self, core: usize, reason: UnthrottleReason) {
-        if self.fault != Some(Fault::NoThrottle) {
-            self.recorder.unthrottled(core, reason);
-        }
-    }
-
-    /// Writes the counters of all cores, once at a time.
-    fn sample(&mut self) {
-        if self.sampled_at == Some(self.now) {
-            return;
-        }
-        self.sampled_at = Some(self.now);
-        for core in 0..self.cores.len() {
-            let traffic = self.machine.traffic(number(core));
-            let meter = &mut self.cores[core].meter;
-            meter.read(traffic);
-            let counters = meter.counters(self.line_bytes);
-            self.recorder.counters(core, counters);
         }
     }
 

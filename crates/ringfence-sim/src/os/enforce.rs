@@ -1,0 +1,140 @@
+//! Carries out what the policies decide: share timers, budgets, throttling,
+//! and the counters behind them.
+
+use ringfence_record::event::UnthrottleReason;
+
+use super::{Fault, Os, PS_PER_NS, Timer, number};
+use crate::machine::Machine;
+
+impl<M: Machine> Os<'_, M> {
+    pub(super) fn share_timer_fires(&mut self, partition: usize) {
+        if self.share_timer[partition].is_some_and(|at| at <= self.now) {
+            let cpus = self.gangs.timer(partition, self.recorder.time_ns());
+            self.reschedule(&cpus);
+            self.share_timer[partition] = None;
+            self.set_share_timer(partition);
+        }
+    }
+
+    pub(super) fn set_share_timer(&mut self, partition: usize) {
+        let at = self.gangs.next_timer_ns(partition);
+        let at = at.map(|at_ns| (at_ns.saturating_mul(PS_PER_NS)).max(self.now));
+        if at != self.share_timer[partition] {
+            self.share_timer[partition] = at;
+            if let Some(at) = at {
+                self.timers.add(at, Timer::Share { partition });
+            }
+        }
+    }
+
+    /// Another gang, or none, may be active in `partition`.
+    pub(super) fn gangs_changed(&mut self, partition: usize) {
+        let active = self.gangs.active(partition);
+        if active != self.told_active[partition] {
+            self.told_active[partition] = active;
+            self.recorder.gang(partition, active);
+        }
+        self.regulate(partition);
+    }
+
+    /// Holds best-effort work to what the gangs that run now tolerate.
+    pub(super) fn regulate(&mut self, partition: usize) {
+        if self.regulation.is_none() {
+            return;
+        }
+        for core in 0..self.cores.len() {
+            if self.charge(core) && self.runs_best_effort(core) {
+                self.interrupt_later(core);
+            }
+        }
+        let Some(regulation) = &mut self.regulation else {
+            return;
+        };
+        let change = regulation.gangs_changed(partition, &self.gangs);
+        if change.new_threshold {
+            let (read, write) = regulation.threshold_bytes();
+            for core in 0..self.cores.len() {
+                self.recorder.budget(core, read, write);
+                // Its counter is armed anew, or it stops at once.
+                if self.runs_best_effort(core) && !self.cores[core].must_choose {
+                    self.interrupt_later(core);
+                }
+            }
+        }
+        for cpu in change.throttled.iter() {
+            self.report_throttled(usize::from(cpu));
+        }
+        for cpu in change.unthrottled.iter() {
+            self.report_unthrottled(usize::from(cpu), UnthrottleReason::NoGang);
+        }
+        self.reschedule(&change.unthrottled);
+    }
+
+    /// A regulation period begins.
+    pub(super) fn refill(&mut self) {
+        for core in 0..self.cores.len() {
+            self.charge(core);
+        }
+        self.sample();
+        let Some(regulation) = &mut self.regulation else {
+            return;
+        };
+        self.timers
+            .add(self.now + regulation.period_ps, Timer::Refill);
+        let cpus = regulation.refill();
+        let is_active = regulation.is_active();
+        for cpu in cpus.iter() {
+            self.report_unthrottled(usize::from(cpu), UnthrottleReason::Refill);
+            self.interrupt(usize::from(cpu));
+        }
+        for core in 0..self.cores.len() {
+            if is_active && self.runs_best_effort(core) {
+                self.interrupt(core);
+            }
+        }
+    }
+
+    /// Tells the regulator what best-effort work on `core` has used; whether
+    /// the core is out of budget by that.
+    pub(super) fn charge(&mut self, core: usize) -> bool {
+        let traffic = self.machine.traffic(number(core));
+        let meter = &mut self.cores[core].meter;
+        meter.read(traffic);
+        let lines = meter.take_uncharged();
+        let throttled = self
+            .regulation
+            .as_mut()
+            .is_some_and(|regulation| regulation.charge(number(core), lines.read, lines.written));
+        if throttled {
+            self.report_throttled(core);
+        }
+        throttled
+    }
+
+    pub(super) fn report_throttled(&mut self, core: usize) {
+        if self.fault != Some(Fault::NoThrottle) {
+            self.recorder.throttled(core);
+        }
+    }
+
+    pub(super) fn report_unthrottled(&mut self, core: usize, reason: UnthrottleReason) {
+        if self.fault != Some(Fault::NoThrottle) {
+            self.recorder.unthrottled(core, reason);
+        }
+    }
+
+    /// Writes the counters of all cores, once at a time.
+    pub(super) fn sample(&mut self) {
+        if self.sampled_at == Some(self.now) {
+            return;
+        }
+        self.sampled_at = Some(self.now);
+        for core in 0..self.cores.len() {
+            let traffic = self.machine.traffic(number(core));
+            let meter = &mut self.cores[core].meter;
+            meter.read(traffic);
+            let counters = meter.counters(self.line_bytes);
+            self.recorder.counters(core, counters);
+        }
+    }
+}

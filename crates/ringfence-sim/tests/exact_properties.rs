@@ -1,0 +1,173 @@
+//! The operating-system model on the exact machine: random programs, and a
+//! verdict that finds nothing. What a run claims (how fast cores are handed
+//! over, how far a budget is exceeded) must bound what it does.
+
+mod common;
+
+use common::{case, cases, outcome};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use ringfence_analysis::verdict::{ClaimKind, Outcome};
+use ringfence_scenario::load_platform;
+use ringfence_scenario::model::*;
+
+const US: u64 = 1000;
+const CORES: u16 = 4;
+
+fn access() -> impl Strategy<Value = Access> {
+    prop_oneof![Just(Access::Read), Just(Access::Write)]
+}
+
+fn phase() -> impl Strategy<Value = Phase> {
+    (
+        0_u64..20_000,
+        0_u64..400,
+        1_u64..400,
+        1_u64..4000,
+        any::<bool>(),
+    )
+        .prop_map(|(compute_cycles, read, write, working_set, random)| Phase {
+            compute_cycles,
+            read_bytes: read * 64,
+            write_bytes: write * 64,
+            working_set_bytes: working_set * 64,
+            pattern: match random {
+                true => Pattern::Random,
+                false => Pattern::Sequential,
+            },
+        })
+}
+
+fn program() -> impl Strategy<Value = Program> {
+    prop_oneof![
+        (access(), 8_u64..20_000, 1_u32..3).prop_map(|(access, lines, passes)| {
+            Program::Bandwidth(Bandwidth {
+                access,
+                working_set_bytes: lines * 64,
+                passes,
+            })
+        }),
+        (access(), 64_u64..20_000, 1_u8..12).prop_map(|(access, lines, lists)| {
+            Program::LinkedLists(LinkedLists {
+                access,
+                working_set_bytes: lines * 64,
+                lists,
+                passes: 1,
+            })
+        }),
+        vec(phase(), 1..4).prop_map(Program::Phases),
+    ]
+}
+
+fn tolerance() -> impl Strategy<Value = Tolerance> {
+    let rate = || proptest::option::of(0_u64..1_000_000_000);
+    (rate(), rate()).prop_map(|(read, write)| Tolerance {
+        read_bytes_per_second: read,
+        write_bytes_per_second: write,
+    })
+}
+
+fn gang(index: usize) -> impl Strategy<Value = Gang> {
+    (
+        (1_u8..4, tolerance(), 1_u16..=CORES, 0..CORES),
+        (300 * US..2000 * US, 0..300 * US, program()),
+    )
+        .prop_map(
+            move |((priority, tolerance, threads, first), (period_ns, offset_ns, program))| {
+                let mut cores: Vec<u16> = (0..CORES).collect();
+                cores.rotate_left(usize::from(first));
+                let name = format!("gang{index}");
+                Gang {
+                    name: name.clone(),
+                    partition: 0,
+                    priority,
+                    tolerance,
+                    tasks: vec![Task {
+                        name,
+                        period_ns,
+                        deadline_ns: period_ns,
+                        offset_ns,
+                        threads,
+                        cores,
+                        program,
+                        overrun: Overrun::Skip,
+                    }],
+                }
+            },
+        )
+}
+
+fn best_effort(index: usize) -> impl Strategy<Value = BestEffort> {
+    (1_u16..4, any::<bool>(), program()).prop_map(move |(threads, pinned, program)| BestEffort {
+        name: format!("work{index}"),
+        threads,
+        cores: (0..CORES).collect(),
+        pinned,
+        program,
+    })
+}
+
+fn scenario() -> impl Strategy<Value = Scenario> {
+    (1_usize..4, 1_usize..3, 20 * US..500 * US, any::<u64>()).prop_flat_map(
+        |(gangs, works, period_ns, seed)| {
+            let gangs: Vec<_> = (0..gangs).map(gang).collect();
+            let works: Vec<_> = (0..works).map(best_effort).collect();
+            (gangs, works).prop_map(move |(gangs, best_effort)| {
+                let case = |name: &str, scheduling| Case {
+                    name: name.into(),
+                    scheduling,
+                    regulation: true,
+                    interference: true,
+                    gangs: (0..gangs.len()).collect(),
+                    best_effort: (0..best_effort.len()).collect(),
+                };
+                Scenario {
+                    name: "random".into(),
+                    description: String::new(),
+                    platform: load_platform("raspberry-pi-3").unwrap(),
+                    duration_ns: 3000 * US,
+                    seed,
+                    regulation: Regulation { period_ns },
+                    share: ShareLimit::Off,
+                    partitions: vec![Partition {
+                        name: "all".into(),
+                        cores: (0..CORES).collect(),
+                    }],
+                    cases: vec![
+                        case("fixed-priority", Scheduling::FixedPriority),
+                        case("gang", Scheduling::Gang),
+                    ],
+                    gangs,
+                    best_effort,
+                    observe: Observe {
+                        counters_every_ns: period_ns,
+                    },
+                }
+            })
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(16) })]
+
+    #[test]
+    fn the_verdict_finds_no_breach(scenario in scenario()) {
+        let runs = cases(&scenario, None);
+        for name in ["fixed-priority", "gang"] {
+            for claim in [
+                ClaimKind::CompleteRecord,
+                ClaimKind::OneGangAtATime,
+                ClaimKind::WorkConservation,
+                ClaimKind::Budgets,
+                ClaimKind::Throttling,
+            ] {
+                let (outcome, evidence) = outcome(case(&runs, name), claim);
+                prop_assert!(
+                    matches!(outcome, Outcome::Pass | Outcome::NotClaimed),
+                    "{name}: {claim:?} {outcome:?} {evidence}"
+                );
+            }
+        }
+    }
+}
