@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -28,8 +29,7 @@ def browser():
         if os.environ.get("CI"):
             pytest.fail(reason)
         pytest.skip(reason)
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as driver:
+    with sync_playwright() as driver:
         # Chromium's sandbox does not start for root, which containers run as.
         arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
         chromium = driver.chromium.launch(executable_path=executable, args=arguments)

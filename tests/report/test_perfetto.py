@@ -5,16 +5,14 @@ import json
 from collections import Counter
 
 import pytest
-
-perfetto_trace_pb2 = pytest.importorskip("perfetto.protos.perfetto.trace.perfetto_trace_pb2")
+from perfetto.protos.perfetto.trace import perfetto_trace_pb2
 
 
 @pytest.fixture(scope="module")
 def trace(sample):
-    """The packets of the sample trace; unknown fields would be a wrong field number."""
+    """The packets of the sample trace."""
     trace = perfetto_trace_pb2.Trace()
-    data = (sample / "trace.perfetto-trace").read_bytes()
-    trace.ParseFromString(data)
+    trace.ParseFromString((sample / "trace.perfetto-trace").read_bytes())
     return trace.packet
 
 

@@ -29,15 +29,16 @@ function budgetSegments(run, window) {
   });
 }
 
-/** Highest traffic of all cases in MB/s: they share a scale. */
+/** Highest traffic of all cases in MB/s, rounded up: they share a scale. */
 function highestTraffic(runs) {
-  return Math.max(1, ...runs.flatMap((run) => run.bandwidth.map((core) => d3.max(core.all) ?? 0))) / 1e6;
+  const rates = runs.flatMap((run) => run.bandwidth.map((core) => d3.max(core.all) ?? 0));
+  return d3.nice(0, Math.max(1, ...rates) / 1e6, 3)[1];
 }
 
-/** `highest` in round numbers, and the powers of ten below it that have room. */
+/** `highest`, and the powers of ten below it that have room. */
 function trafficTicks(highest) {
-  const powers = d3.range(0, Math.log10(highest)).map((power) => 10 ** power);
-  return [...powers.filter((power) => power > highest / 80 && power < highest / 2), d3.tickStep(0, highest, 1)];
+  const powers = d3.range(-6, 6).map((power) => 10 ** power);
+  return [...powers.filter((power) => power > highest / 80 && power < highest / 4), highest];
 }
 
 /** The scale is a square root: a budget is small beside what a core could use. */

@@ -7,6 +7,12 @@ const ROW_HEIGHT = 24;
 const BAR_HEIGHT = 18;
 /** Slices closer together than this are drawn as one bar. */
 const MERGE_PIXELS = 0.7;
+/** Below this mean width of slices a row shows shares of time instead. */
+const SHARES_PIXELS = 2;
+/** Width of a column of shares. */
+const COLUMN_PIXELS = 2;
+/** Below this distance between releases a task's jobs are not marked one by one. */
+const MARK_PIXELS = 14;
 /** A slice at least this wide carries its thread's name. */
 const NAME_PIXELS = 46;
 const SMALLEST_WINDOW_NS = 1_000;
@@ -101,19 +107,80 @@ function drawJobs(layer, run, row, scale, window) {
       if (jobs.missed[i]) crosses.push(scale(due));
     }
   });
+  const distance = scale(row.task.period_ns) - scale(0);
   const gang = run.groups[row.task.group].gang;
   const colour = `gang-${(gang % GANG_COLOURS) + 1}`;
   const bottom = y + BAR_HEIGHT;
   const path = (name, d) => layer.append("path").attr("class", name).attr("d", d);
   path(`job ${colour}`, rectanglePath(kept, y + 6, BAR_HEIGHT - 8));
   path("job-late", rectanglePath(late, y + 6, BAR_HEIGHT - 8));
+  if (distance < MARK_PIXELS) {
+    path("miss-tick", crosses.map((x) => `M${x.toFixed(1)} ${y + 2}V${bottom}`).join(""));
+    return;
+  }
   path("release", releases.map((x) => `M${x.toFixed(1)} ${bottom}V${y + 2}m-3 4l3 -4l3 4`).join(""));
   path("due", deadlines.map((x) => `M${x.toFixed(1)} ${y}V${bottom}m-3 -4l3 4l3 -4`).join(""));
   path("miss", crosses.map((x) => `M${(x - 5).toFixed(1)} ${y + 4}l10 10m0 -10l-10 10`).join(""));
 }
 
+/** Each group's share of the time of each column of pixels. */
+function sharesByGroup(slices, groupOf, scale, window) {
+  const columns = Math.ceil((scale(window.end) - LABEL_WIDTH) / COLUMN_PIXELS);
+  const column_ns = (window.end - window.start) / columns;
+  const groups = new Map();
+  const [first, last] = visibleRange(slices, window);
+  for (let i = first; i < last; i++) {
+    const group = groupOf(i);
+    if (!groups.has(group)) groups.set(group, new Float64Array(columns));
+    const shares = groups.get(group);
+    const start = (Math.max(slices.start[i], window.start) - window.start) / column_ns;
+    const end = (Math.min(slices.end[i], window.end) - window.start) / column_ns;
+    for (let column = Math.floor(start); column < end && column < columns; column++) {
+      shares[column] += Math.min(end, column + 1) - Math.max(start, column);
+    }
+  }
+  return groups;
+}
+
+/** Columns as one path; `base` and `height` say where each begins and how high it is. */
+function columnsPath(shares, base, height) {
+  return Array.from(shares, (share, column) =>
+    share > 0 ? `M${LABEL_WIDTH + column * COLUMN_PIXELS} ${base(column).toFixed(1)}h${COLUMN_PIXELS}v${height(share).toFixed(1)}h-${COLUMN_PIXELS}z` : "",
+  ).join("");
+}
+
+/** A core whose slices are too short to draw: who had which share of the time, gangs at the bottom. */
+function drawShares(layer, run, row, scale, window) {
+  const { slices, throttled } = row.core;
+  const filled = [];
+  const bottom = row.y + BAR_HEIGHT;
+  const shares = sharesByGroup(slices, (i) => run.threads[slices.what[i]].group, scale, window);
+  for (const group of [...shares.keys()].sort((a, b) => a - b)) {
+    const path = columnsPath(
+      shares.get(group),
+      (column) => bottom - (filled[column] ?? 0) * BAR_HEIGHT,
+      (share) => -share * BAR_HEIGHT,
+    );
+    shares.get(group).forEach((share, column) => {
+      filled[column] = (filled[column] ?? 0) + share;
+    });
+    layer.append("path").attr("class", `slice ${groupClass(run, group)}`).attr("d", path);
+  }
+  for (const share of sharesByGroup(throttled, () => 0, scale, window).values()) {
+    layer
+      .append("path")
+      .attr("class", "throttled")
+      .attr("d", columnsPath(share, () => row.y, (part) => part * BAR_HEIGHT));
+  }
+}
+
 function drawCore(layer, run, row, scale, window) {
   const { slices, throttled } = row.core;
+  const [from, to] = visibleRange(slices, window);
+  if ((to - from) * SHARES_PIXELS > scale(window.end) - LABEL_WIDTH) {
+    drawShares(layer, run, row, scale, window);
+    return;
+  }
   const groupOf = (i) => run.threads[slices.what[i]].group;
   for (const [group, rectangles] of rectanglesByGroup(slices, groupOf, scale, window)) {
     layer
@@ -127,8 +194,7 @@ function drawCore(layer, run, row, scale, window) {
       .attr("class", "throttled")
       .attr("d", rectanglePath(rectangles, row.y, BAR_HEIGHT));
   }
-  const [first, last] = visibleRange(slices, window);
-  for (let i = first; i < last; i++) {
+  for (let i = from; i < to; i++) {
     const x0 = scale(Math.max(slices.start[i], window.start));
     const width = scale(Math.min(slices.end[i], window.end)) - x0;
     const { name, group } = run.threads[slices.what[i]];

@@ -202,10 +202,6 @@ impl<'a> ClaimRow<'a> {
 
 /// Where the record comes from.
 pub fn set_up(header: &Header) -> Vec<(&'static str, String)> {
-    let target = match header.target.as_str() {
-        "sim" => "sim (a modelled board)".into(),
-        other => other.to_owned(),
-    };
     let kernel = header
         .kernel
         .clone()
@@ -214,7 +210,7 @@ pub fn set_up(header: &Header) -> Vec<(&'static str, String)> {
         ("Scenario", header.scenario.clone()),
         ("Scenario file, SHA-256", header.scenario_sha256.clone()),
         ("Platform", header.platform.clone()),
-        ("Target", target),
+        ("Target", header.target.clone()),
         ("Kernel", kernel),
         ("Seed", header.seed.to_string()),
         (

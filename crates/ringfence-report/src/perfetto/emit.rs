@@ -187,3 +187,36 @@ fn annotation(detail: Detail) -> DebugAnnotation {
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_was_emitted_is_read_back(
+            name in any::<String>(),
+            spans in prop::collection::vec((any::<u32>(), any::<u32>()), 0..20),
+        ) {
+            let mut bytes = Vec::new();
+            let mut emitter = Emitter::new(&mut bytes);
+            let group = emitter.group(1, &name).unwrap();
+            let track = emitter.track(group, 1, &name).unwrap();
+            for &(start, length) in &spans {
+                let span = (u64::from(start), u64::from(start) + u64::from(length));
+                emitter.slice(track, span, "job", &name, vec![]).unwrap();
+            }
+            let trace = Trace::decode(&bytes[..]).unwrap();
+            prop_assert_eq!(trace.packet.len(), 2 + 2 * spans.len());
+            let process = trace.packet[0].track_descriptor.as_ref().unwrap().process.as_ref();
+            prop_assert_eq!(process.unwrap().process_name.as_ref(), Some(&name));
+            for (packets, &(start, length)) in trace.packet[2..].chunks(2).zip(&spans) {
+                prop_assert_eq!(packets[0].timestamp, Some(u64::from(start)));
+                prop_assert_eq!(packets[1].timestamp, Some(u64::from(start) + u64::from(length)));
+                let event = packets[0].track_event.as_ref().unwrap();
+                prop_assert_eq!(event.name.as_ref(), Some(&name));
+            }
+        }
+    }
+}

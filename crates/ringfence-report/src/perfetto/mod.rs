@@ -16,6 +16,17 @@ use crate::Error;
 use crate::report::Report;
 use emit::{Detail, Emitter, Track};
 
+/// A counter's name, and its bytes in a stretch of time.
+type Traffic = (&'static str, fn(&BandwidthPoint) -> u64);
+
+/// The counters of a core.
+const TRAFFIC: [Traffic; 4] = [
+    ("reads", |point| point.read_bytes),
+    ("writes", |point| point.write_bytes),
+    ("best-effort reads", |point| point.best_effort_read_bytes),
+    ("best-effort writes", |point| point.best_effort_write_bytes),
+];
+
 /// Writes the trace.
 ///
 /// # Errors
@@ -179,13 +190,7 @@ impl<W: Write> CaseTracks<'_, W> {
 
     /// Mean traffic of each stretch between samples.
     fn traffic(&mut self, core: &CoreStatistics) -> Result<(), Error> {
-        let counters: [(&str, fn(&BandwidthPoint) -> u64); 4] = [
-            ("reads", |point| point.read_bytes),
-            ("writes", |point| point.write_bytes),
-            ("best-effort reads", |point| point.best_effort_read_bytes),
-            ("best-effort writes", |point| point.best_effort_write_bytes),
-        ];
-        for (name, bytes) in counters {
+        for (name, bytes) in TRAFFIC {
             if core.bandwidth.is_empty() {
                 continue;
             }
