@@ -10,7 +10,7 @@
 //! first, and a row that was opened for a request stays open until that
 //! request is served.
 
-use ringfence_scenario::platform::{Dram, DramController};
+use ringfence_scenario::platform::{Dram, DramController, DramTiming};
 
 use super::address::Place;
 use super::command::{Command, CommandKind, CommandSink, Cycle};
@@ -119,7 +119,7 @@ enum Action {
     Look,
 }
 
-/// The command that comes next; smaller `(at, order)` goes first.
+/// The command that comes next; the smaller `(at, order)` goes first.
 #[derive(Debug, Clone, Copy)]
 struct Plan {
     at: Cycle,
@@ -134,14 +134,19 @@ const PROMISED: u64 = 0;
 const REFRESH: u64 = 1;
 const FIRST_AGE: u64 = 2;
 
+/// Bits of a candidate's key that hold its order; the rest hold how far off it is.
+const ORDER_BITS: u32 = 44;
+/// Longest timing in clocks, so that sums of a few fit a key.
+const MAX_TIMING: u32 = 1 << 16;
+
 /// One channel.
 #[derive(Debug, Clone)]
 pub struct Channel {
     timing: Timing,
     controller: DramController,
     bursts_per_line: u32,
-    banks: Vec<Bank>,
-    groups: Vec<Group>,
+    banks: Box<[Bank]>,
+    groups: Box<[Group]>,
     ranks: Vec<Rank>,
     /// Reads and writes.
     queues: [Queue; 2],
@@ -167,6 +172,7 @@ impl Channel {
     pub fn new(dram: &Dram, line_bytes: u32) -> Result<Self, MachineError> {
         let controller = dram.controller;
         check_controller(&controller)?;
+        check_timing(&dram.timing)?;
         let ranks = dram.ranks as usize;
         let groups = ranks * dram.bank_groups as usize;
         let banks_per_group = dram.banks_per_group as usize;
@@ -187,7 +193,7 @@ impl Channel {
                     rank: (bank / banks_per_rank) as u8,
                 })
                 .collect(),
-            groups: vec![Group::default(); groups],
+            groups: vec![Group::default(); groups].into(),
             ranks: (0..ranks)
                 .map(|rank| Rank {
                     activate_at: 0,
@@ -438,20 +444,24 @@ impl Channel {
             bank: 0,
         };
         self.allowed = u64::MAX;
-        for rank in 0..self.ranks.len() {
-            let due = self.ranks[rank].refresh_due;
-            if due <= self.now {
-                self.allowed &= !self.ranks[rank].banks;
-                self.plan_refresh(rank, &mut best);
+        for (index, rank) in self.ranks.iter().enumerate() {
+            if rank.refresh_due <= self.now {
+                self.allowed &= !rank.banks;
+                self.plan_refresh(index, &mut best);
             } else {
-                best.improve(due, PROMISED, Action::Look, 0);
+                best.improve(Plan {
+                    at: rank.refresh_due,
+                    order: PROMISED,
+                    action: Action::Look,
+                    bank: 0,
+                });
             }
         }
         for direction in [Direction::Read, Direction::Write] {
-            for index in bits(self.promised[direction as usize]) {
-                let at = self.column_at(&self.banks[index], direction);
-                best.improve(at, PROMISED, Action::Column(direction), index as u8);
-            }
+            let promised = self.promised[direction as usize];
+            best.improve(self.first_of(promised, Action::Column(direction), |bank| {
+                self.key(self.column_at(bank, direction), PROMISED)
+            }));
         }
         let direction = if self.draining {
             Direction::Write
@@ -491,16 +501,12 @@ impl Channel {
                 Action::Refresh,
             ),
         };
-        best.improve(at.max(self.now), REFRESH, action, first);
-    }
-
-    #[inline]
-    fn column_at(&self, bank: &Bank, direction: Direction) -> Cycle {
-        let d = direction as usize;
-        bank.column_at
-            .max(self.groups[usize::from(bank.group)].column_at[d])
-            .max(self.ranks[usize::from(bank.rank)].column_at[d])
-            .max(self.now)
+        best.improve(Plan {
+            at: at.max(self.now),
+            order: REFRESH,
+            action,
+            bank: first,
+        });
     }
 
     /// The best command for the requests of a queue in the `allowed` banks.
@@ -508,46 +514,74 @@ impl Channel {
     fn plan_queue(&self, direction: Direction, allowed: u64, best: &mut Plan) {
         let queue = &self.queues[direction as usize];
         let allowed = allowed & !(self.promised[0] | self.promised[1]);
-        for index in bits(queue.hits & allowed) {
-            let at = self.column_at(&self.banks[index], direction);
-            best.improve(
-                at,
-                queue.hit_age(index),
-                Action::Column(direction),
-                index as u8,
-            );
+        best.improve(
+            self.first_of(queue.hits & allowed, Action::Column(direction), |bank| {
+                self.key(self.column_at(bank, direction), queue.hit_age(bank))
+            }),
+        );
+        best.improve(self.first_of(
+            queue.misses & allowed & self.open,
+            Action::Precharge,
+            |bank| self.key(self.banks[bank].precharge_at, queue.miss_age(bank)),
+        ));
+        best.improve(self.first_of(
+            queue.misses & allowed & !self.open,
+            Action::Activate(direction),
+            |bank| self.key(self.activate_at(bank), queue.miss_age(bank)),
+        ));
+    }
+
+    #[inline]
+    fn column_at(&self, bank: usize, direction: Direction) -> Cycle {
+        let bank = &self.banks[bank];
+        let d = direction as usize;
+        bank.column_at
+            .max(self.groups[usize::from(bank.group)].column_at[d])
+            .max(self.ranks[usize::from(bank.rank)].column_at[d])
+    }
+
+    #[inline]
+    fn activate_at(&self, bank: usize) -> Cycle {
+        let bank = &self.banks[bank];
+        bank.activate_at
+            .max(self.groups[usize::from(bank.group)].activate_at)
+            .max(self.ranks[usize::from(bank.rank)].activate_at)
+    }
+
+    /// A candidate's distance from now and its order in one number: less goes first.
+    #[inline]
+    fn key(&self, at: Cycle, order: u64) -> u64 {
+        at.saturating_sub(self.now) << ORDER_BITS | order
+    }
+
+    /// The bank of `mask` with the least key. One number to compare and no
+    /// branch on it: which bank wins is too random to predict.
+    #[inline]
+    fn first_of(&self, mask: u64, action: Action, key_of: impl Fn(usize) -> u64) -> Plan {
+        let (mut least, mut first) = (u64::MAX, 0);
+        for bank in bits(mask) {
+            let key = key_of(bank);
+            first = if key < least { bank } else { first };
+            least = least.min(key);
         }
-        for index in bits(queue.misses & allowed & self.open) {
-            let at = self.banks[index].precharge_at.max(self.now);
-            best.improve(at, queue.miss_age(index), Action::Precharge, index as u8);
-        }
-        for index in bits(queue.misses & allowed & !self.open) {
-            let bank = &self.banks[index];
-            let at = bank
-                .activate_at
-                .max(self.groups[usize::from(bank.group)].activate_at)
-                .max(self.ranks[usize::from(bank.rank)].activate_at)
-                .max(self.now);
-            best.improve(
-                at,
-                queue.miss_age(index),
-                Action::Activate(direction),
-                index as u8,
-            );
+        Plan {
+            at: if mask == 0 {
+                NEVER
+            } else {
+                self.now + (least >> ORDER_BITS)
+            },
+            order: least & ((1 << ORDER_BITS) - 1),
+            action,
+            bank: first as u8,
         }
     }
 }
 
 impl Plan {
     #[inline]
-    fn improve(&mut self, at: Cycle, order: u64, action: Action, bank: u8) {
-        if (at, order) < (self.at, self.order) {
-            *self = Self {
-                at,
-                order,
-                action,
-                bank,
-            };
+    fn improve(&mut self, other: Self) {
+        if (other.at, other.order) < (self.at, self.order) {
+            *self = other;
         }
     }
 }
@@ -591,6 +625,38 @@ impl Timing {
             write_to_read_other_rank: (write_data + c(t.turnaround)).saturating_sub(c(t.cl)),
         }
     }
+}
+
+fn check_timing(t: &DramTiming) -> Result<(), MachineError> {
+    let longest = [
+        t.cl,
+        t.cwl,
+        t.burst,
+        t.rcd,
+        t.rp,
+        t.ras,
+        t.rrd_s,
+        t.rrd_l,
+        t.faw,
+        t.ccd_s,
+        t.ccd_l,
+        t.rtp,
+        t.wr,
+        t.wtr_s,
+        t.wtr_l,
+        t.turnaround,
+        t.rfc,
+    ]
+    .into_iter()
+    .fold(0, u32::max);
+    if longest >= MAX_TIMING || t.clock_ps == 0 {
+        return Err(MachineError::OutOfRange {
+            what: "a DRAM timing",
+            value: longest.into(),
+            expected: "a clock period above 0 and every timing below 65536 clocks",
+        });
+    }
+    Ok(())
 }
 
 fn check_controller(controller: &DramController) -> Result<(), MachineError> {
