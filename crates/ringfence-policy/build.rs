@@ -2,10 +2,12 @@
 
 fn main() {
     let policy = "../../policy/include";
-    println!("cargo:rerun-if-changed={policy}");
-    println!("cargo:rerun-if-changed=src/shim.c");
+    let shims = ["src/shim_gang.c", "src/shim_regulator.c"];
+    for input in shims.iter().chain([&policy]) {
+        println!("cargo:rerun-if-changed={input}");
+    }
     cc::Build::new()
-        .file("src/shim.c")
+        .files(shims)
         .include(policy)
         .std("c11")
         .flag("-ffreestanding")

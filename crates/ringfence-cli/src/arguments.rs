@@ -7,7 +7,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 /// Keeps critical real-time work on time on a multicore chip that it shares with anything else.
 #[derive(Debug, Parser)]
 #[command(name = "ringfence", version, arg_required_else_help = true)]
-#[command(after_help = "Exit codes: 0 all held, 1 error, 2 a bound was missed, 4 not supported here.")]
+#[command(
+    after_help = "Exit codes: 0 all held, 1 error, 2 a bound was missed, 4 not supported here."
+)]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
@@ -166,7 +168,7 @@ pub struct TraceRecord {
     pub output: Option<PathBuf>,
     /// Stop after this many marked jobs
     #[arg(long, value_name = "N")]
-    pub jobs: Option<u32>,
+    pub jobs: Option<u64>,
     /// Stop with an error after this many accesses
     #[arg(long, value_name = "N")]
     pub max_accesses: Option<u64>,
@@ -194,6 +196,12 @@ pub struct Bench {
     /// What to measure
     #[arg(value_enum)]
     pub subject: BenchSubject,
+    /// Platform to simulate: a built-in one, or the path of a platform file
+    #[arg(long, default_value = "raspberry-pi-3")]
+    pub platform: String,
+    /// Wall seconds for each case
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=600))]
+    pub seconds: u32,
     /// Print the figures as JSON
     #[arg(long)]
     pub json: bool,

@@ -35,13 +35,23 @@ pub fn write_whole<E: std::fmt::Display>(
 
 /// Prints `value` to standard output as indented JSON.
 pub fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
-    let text = serde_json::to_string_pretty(value).map_err(|error| Failure::Error(error.to_string()))?;
+    let text =
+        serde_json::to_string_pretty(value).map_err(|error| Failure::Error(error.to_string()))?;
     print_text(&format!("{text}\n"))
+}
+
+/// Prints what a report writes; colours stay only where they are wanted.
+pub fn print_with<E: std::fmt::Display>(
+    fill: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
+) -> Result<(), Failure> {
+    let mut text = Vec::new();
+    fill(&mut text).map_err(|error| Failure::Error(error.to_string()))?;
+    print_text(&String::from_utf8_lossy(&text))
 }
 
 /// Prints to standard output; a reader that stops reading is no error.
 pub fn print_text(text: &str) -> Result<(), Failure> {
-    match std::io::stdout().lock().write_all(text.as_bytes()) {
+    match anstream::stdout().lock().write_all(text.as_bytes()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(Failure::Error(format!("standard output: {error}")))
         }

@@ -31,8 +31,8 @@ pub enum Failure {
     Error(String),
     /// A scenario or platform file with problems.
     Diagnostics(Diagnostics),
-    /// What was asked for does not exist on this machine or target.
-    Unsupported(String),
+    /// Problems that the command has printed already.
+    Reported,
 }
 
 impl Failure {
@@ -49,18 +49,20 @@ impl Failure {
                 ExitCode::from(1)
             }
             Self::Diagnostics(diagnostics) => {
-                if stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none() {
-                    eprint!("{}", diagnostics.coloured());
-                } else {
-                    eprint!("{diagnostics}");
-                }
+                print_diagnostics(diagnostics);
                 ExitCode::from(1)
             }
-            Self::Unsupported(text) => {
-                eprintln!("not supported here: {text}");
-                ExitCode::from(4)
-            }
+            Self::Reported => ExitCode::from(1),
         }
+    }
+}
+
+/// Prints problems to standard error, in colour on a terminal.
+pub fn print_diagnostics(diagnostics: &Diagnostics) {
+    if stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none() {
+        eprintln!("{}\n", diagnostics.coloured());
+    } else {
+        eprintln!("{diagnostics}\n");
     }
 }
 

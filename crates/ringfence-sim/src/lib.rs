@@ -6,5 +6,9 @@
 
 pub mod bench;
 pub mod machine;
+pub mod os;
+pub mod plan;
 mod program;
 pub mod random;
+pub mod rates;
+pub mod run;

@@ -9,7 +9,12 @@ use crate::outcome::{Failure, Outcome};
 /// Prints the completions for a shell.
 pub fn completions(arguments: &Completions) -> Result<Outcome, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut Arguments::command(), "ringfence", &mut script);
+    clap_complete::generate(
+        arguments.shell,
+        &mut Arguments::command(),
+        "ringfence",
+        &mut script,
+    );
     print_text(&String::from_utf8_lossy(&script))?;
     Ok(Outcome::Pass)
 }
@@ -18,6 +23,7 @@ pub fn completions(arguments: &Completions) -> Result<Outcome, Failure> {
 pub fn man(arguments: &Man) -> Result<Outcome, Failure> {
     let folder = &arguments.folder;
     std::fs::create_dir_all(folder).map_err(|error| Failure::file(folder, error))?;
-    clap_mangen::generate_to(Arguments::command(), folder).map_err(|error| Failure::file(folder, error))?;
+    clap_mangen::generate_to(Arguments::command(), folder)
+        .map_err(|error| Failure::file(folder, error))?;
     Ok(Outcome::Pass)
 }

@@ -9,4 +9,5 @@ pub mod platforms;
 pub mod report;
 pub mod run;
 pub mod schema;
+pub mod selection;
 pub mod trace;

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * A set of up to RF_MAX_CPUS CPUs, one bit a CPU, and the sizes that all policies share.
+ *
+ * CPU numbers are the caller's to check: every function here requires cpu < RF_MAX_CPUS.
+ * The contracts (ACSL) are discharged by policy/proofs/prove.sh.
+ */
+#ifndef RINGFENCE_CPU_SET_H
+#define RINGFENCE_CPU_SET_H
+
+/* In BPF the kernel's own types, generated from BTF, define these names already. */
+#ifndef __VMLINUX_H__
+#include <stdbool.h>
+#include <stdint.h>
+#endif
+
+/* CPUs that a set can hold, and partitions of them that a machine can have. */
+#define RF_MAX_CPUS 512U
+#define RF_MAX_PARTITIONS 64U
+
+#define RF_CPU_SET_WORD_BITS 64U
+#define RF_CPU_SET_WORDS (RF_MAX_CPUS / RF_CPU_SET_WORD_BITS)
+
+/* Bit cpu % 64 of word cpu / 64 is CPU `cpu`. */
+struct rf_cpu_set {
+    uint64_t word[RF_CPU_SET_WORDS];
+};
+
+/*@
+  predicate rf_cpu_set_has{L}(struct rf_cpu_set *s, integer cpu) =
+      ((s->word[cpu / 64] >> (cpu % 64)) & 1) != 0;
+
+  predicate rf_cpu_set_empty{L}(struct rf_cpu_set *s) =
+      \forall integer i; 0 <= i < 8 ==> s->word[i] == 0;
+*/
+
+/*@
+  requires \valid(set);
+  assigns *set;
+  ensures rf_cpu_set_empty(set);
+*/
+static inline void rf_cpu_set_clear(struct rf_cpu_set *set) {
+    /*@
+      loop invariant 0 <= i <= 8;
+      loop invariant \forall integer k; 0 <= k < i ==> set->word[k] == 0;
+      loop assigns i, set->word[0 .. 7];
+      loop variant 8 - i;
+    */
+    for (uint32_t i = 0; i < RF_CPU_SET_WORDS; i++)
+        set->word[i] = 0;
+}
+
+/*@
+  requires \valid_read(set);
+  assigns \nothing;
+  ensures \result <==> rf_cpu_set_empty(set);
+*/
+static inline bool rf_cpu_set_is_empty(const struct rf_cpu_set *set) {
+    /*@
+      loop invariant 0 <= i <= 8;
+      loop invariant \forall integer k; 0 <= k < i ==> set->word[k] == 0;
+      loop assigns i;
+      loop variant 8 - i;
+    */
+    for (uint32_t i = 0; i < RF_CPU_SET_WORDS; i++) {
+        if (set->word[i] != 0)
+            return false;
+    }
+    return true;
+}
+
+/*@
+  requires \valid_read(set);
+  requires cpu < RF_MAX_CPUS;
+  assigns \nothing;
+  ensures \result <==> rf_cpu_set_has(set, cpu);
+*/
+static inline bool rf_cpu_set_contains(const struct rf_cpu_set *set, uint32_t cpu) {
+    return ((set->word[cpu / RF_CPU_SET_WORD_BITS] >> (cpu % RF_CPU_SET_WORD_BITS)) & 1) != 0;
+}
+
+/*@
+  requires \valid(set);
+  requires cpu < RF_MAX_CPUS;
+  assigns set->word[cpu / 64];
+  ensures \forall integer c; 0 <= c < RF_MAX_CPUS ==>
+      (rf_cpu_set_has(set, c) <==> c == cpu || \old(rf_cpu_set_has(set, c)));
+*/
+static inline void rf_cpu_set_insert(struct rf_cpu_set *set, uint32_t cpu) {
+    set->word[cpu / RF_CPU_SET_WORD_BITS] |= (uint64_t)1 << (cpu % RF_CPU_SET_WORD_BITS);
+    /*@ assert \forall integer b; 0 <= b < 64 ==>
+          (((set->word[cpu / 64] >> b) & 1) != 0 <==>
+           b == cpu % 64 || ((\at(set->word[cpu / 64], Pre) >> b) & 1) != 0); */
+    /*@ assert \forall integer c; 0 <= c < 512 ==> c / 64 == cpu / 64 ==> c % 64 == cpu % 64 ==>
+          c == cpu; */
+}
+
+/*@
+  requires \valid(set);
+  requires cpu < RF_MAX_CPUS;
+  assigns set->word[cpu / 64];
+  ensures \forall integer c; 0 <= c < RF_MAX_CPUS ==>
+      (rf_cpu_set_has(set, c) <==> c != cpu && \old(rf_cpu_set_has(set, c)));
+*/
+static inline void rf_cpu_set_remove(struct rf_cpu_set *set, uint32_t cpu) {
+    set->word[cpu / RF_CPU_SET_WORD_BITS] &= ~((uint64_t)1 << (cpu % RF_CPU_SET_WORD_BITS));
+    /*@ assert \forall integer b; 0 <= b < 64 ==>
+          (((set->word[cpu / 64] >> b) & 1) != 0 <==>
+           b != cpu % 64 && ((\at(set->word[cpu / 64], Pre) >> b) & 1) != 0); */
+    /*@ assert \forall integer c; 0 <= c < 512 ==> c / 64 == cpu / 64 ==> c % 64 == cpu % 64 ==>
+          c == cpu; */
+}
+
+#endif
