@@ -2,75 +2,80 @@
 
 use super::Picoseconds;
 
-/// Next event time of every component, as a winner tree.
+/// Bits of a key that hold the component.
+const COMPONENT_BITS: u32 = 10;
+/// A component that has nothing to do. Times beyond this, five hours, count as never.
+pub(super) const NEVER: Picoseconds = Picoseconds::MAX;
+const LAST: Picoseconds = Picoseconds::MAX >> COMPONENT_BITS;
+
+/// Components that an agenda can hold.
+pub(super) const MAX_COMPONENTS: usize = 1 << COMPONENT_BITS;
+
+/// Next event time of every component, as a tournament tree.
 ///
 /// Equal times go to the lower component number, so the order of events is total.
 #[derive(Debug, Clone)]
 pub(super) struct Agenda {
-    /// Event times by component, padded to a power of two.
-    times: Vec<Picoseconds>,
-    /// `winners[i]` is the component that wins below node `i`; node 1 is the root,
-    /// node `i` has the children `2 i` and `2 i + 1`.
-    winners: Vec<u32>,
+    /// `time << COMPONENT_BITS | component`; node 1 is the root, node `i` is
+    /// the lower of the nodes `2 i` and `2 i + 1`.
+    nodes: Vec<u64>,
+    first_leaf: usize,
 }
 
-/// A component that has nothing to do.
-pub(super) const NEVER: Picoseconds = Picoseconds::MAX;
-
 impl Agenda {
+    /// All of at most [`MAX_COMPONENTS`] components have nothing to do.
     pub(super) fn new(components: usize) -> Self {
-        let leaves = components.next_power_of_two().max(2);
-        // All times are equal, so the leftmost leaf below a node wins it.
-        let leftmost = |node: usize| {
-            let depth = node.max(1).ilog2();
-            ((node << (leaves.ilog2() - depth)) - leaves) as u32
-        };
-        Self {
-            times: vec![NEVER; leaves],
-            winners: (0..leaves).map(|node| leftmost(node.max(1))).collect(),
+        let first_leaf = components.next_power_of_two();
+        let mut nodes: Vec<u64> = (0..2 * first_leaf)
+            .map(|node| key(node.saturating_sub(first_leaf), NEVER))
+            .collect();
+        for node in (1..first_leaf).rev() {
+            nodes[node] = nodes[2 * node].min(nodes[2 * node + 1]);
         }
+        Self { nodes, first_leaf }
     }
 
     /// The earliest event and its component.
     #[inline]
     pub(super) fn first(&self) -> (Picoseconds, usize) {
-        let winner = self.winners[1] as usize;
-        (self.times[winner], winner)
+        let first = self.nodes[1];
+        (time(first), first as usize & (MAX_COMPONENTS - 1))
     }
 
     #[inline]
     pub(super) fn set(&mut self, component: usize, time: Picoseconds) {
-        if self.times[component] == time {
+        let mut node = self.first_leaf + component;
+        let mut lowest = key(component, time);
+        if self.nodes[node] == lowest {
             return;
         }
-        self.times[component] = time;
-        let leaves = self.times.len();
-        let pair = component & !1;
-        let mut winner = if self.times[pair + 1] < self.times[pair] {
-            pair + 1
-        } else {
-            pair
-        } as u32;
-        let mut node = (leaves + component) / 2;
-        self.winners[node] = winner;
+        self.nodes[node] = lowest;
         while node > 1 {
-            let (left, right) = (self.winners[node & !1], self.winners[node | 1]);
-            winner = if self.times[right as usize] < self.times[left as usize] {
-                right
-            } else {
-                left
-            };
+            lowest = lowest.min(self.nodes[node ^ 1]);
             node /= 2;
-            self.winners[node] = winner;
+            self.nodes[node] = lowest;
         }
     }
 
     /// Moves the component's event forward to `time` unless it is earlier already.
     #[inline]
     pub(super) fn advance(&mut self, component: usize, time: Picoseconds) {
-        if time < self.times[component] {
+        if key(component, time) < self.nodes[self.first_leaf + component] {
             self.set(component, time);
         }
+    }
+}
+
+#[inline]
+fn key(component: usize, time: Picoseconds) -> u64 {
+    time.min(LAST) << COMPONENT_BITS | component as u64
+}
+
+#[inline]
+fn time(key: u64) -> Picoseconds {
+    match key >> COMPONENT_BITS {
+        LAST => NEVER,
+        time => time,
     }
 }
 

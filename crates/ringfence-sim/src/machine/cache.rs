@@ -85,7 +85,7 @@ impl Cache {
             return Some(base + way);
         }
         if way > 0 {
-            set[..=way].rotate_right(1);
+            move_to_front(set, way);
         }
         Some(base)
     }
@@ -136,10 +136,18 @@ impl Cache {
         let old = set[way];
         set[way] = tag | VALID | if dirty { DIRTY } else { 0 } | if pending { PENDING } else { 0 };
         if self.random.is_none() {
-            set[..=way].rotate_right(1);
+            move_to_front(set, way);
         }
         Inserted::Evicted((old & DIRTY != 0).then(|| line_of(old)))
     }
+}
+
+/// Marks a way as the latest used of its set.
+#[inline]
+fn move_to_front(set: &mut [u32], way: usize) {
+    let latest = set[way];
+    set.copy_within(..way, 1);
+    set[0] = latest;
 }
 
 #[cfg(test)]

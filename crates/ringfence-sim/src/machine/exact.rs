@@ -3,7 +3,7 @@
 use ringfence_scenario::model::Program;
 use ringfence_scenario::platform::Platform;
 
-use super::agenda::{Agenda, NEVER};
+use super::agenda::{Agenda, MAX_COMPONENTS, NEVER};
 use super::core::{Core, Reason, Step};
 use super::dram::address::Decoder;
 use super::dram::channel::ChannelCounts;
@@ -90,6 +90,14 @@ impl ExactMachine {
         let channels: Vec<Controller> = (0..dram.channels)
             .map(|_| Controller::new(dram, memory.line_bytes, cores, misses))
             .collect::<Result<_, _>>()?;
+        let components = channels.len() + cores + llc.banks();
+        if components > MAX_COMPONENTS {
+            return Err(MachineError::OutOfRange {
+                what: "number of cores, LLC banks and DRAM channels",
+                value: components as u64,
+                expected: "at most 1024 together",
+            });
+        }
         let mut machine = Self {
             lookahead: lookahead.max(1),
             clock,
@@ -98,7 +106,7 @@ impl ExactMachine {
             from_llc_ps: clock
                 .cycles((memory.llc.latency_cycles - memory.l1.latency_cycles).into()),
             now: 0,
-            agenda: Agenda::new(channels.len() + cores + llc.banks()),
+            agenda: Agenda::new(components),
             channels,
             decoder,
             cores: (0..cores)

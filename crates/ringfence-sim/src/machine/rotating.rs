@@ -66,11 +66,21 @@ impl RotatingQueue {
     /// The request that [`Self::pop`] would take at `now`, and its source.
     #[inline]
     pub(super) fn peek(&self, links: &Links, now: u64) -> Option<(usize, u32)> {
-        let turn = self.turn as usize;
-        (turn..self.heads.len())
-            .chain(0..turn)
-            .map(|source| (source, self.heads[source]))
-            .find(|&(_, head)| head != NONE && links.ready[head as usize] <= now)
+        if self.earliest > now {
+            return None;
+        }
+        let mut source = self.turn as usize;
+        for _ in 0..self.heads.len() {
+            let head = self.heads[source];
+            if head != NONE && links.ready[head as usize] <= now {
+                return Some((source, head));
+            }
+            source += 1;
+            if source == self.heads.len() {
+                source = 0;
+            }
+        }
+        None
     }
 
     /// Takes the request that [`Self::peek`] showed.
@@ -82,13 +92,12 @@ impl RotatingQueue {
         } else {
             source as u32 + 1
         };
-        self.earliest = self
-            .heads
-            .iter()
-            .filter(|&&head| head != NONE)
-            .map(|&head| links.ready[head as usize])
-            .min()
-            .unwrap_or(u64::MAX);
+        self.earliest = u64::MAX;
+        for &head in &self.heads {
+            if head != NONE {
+                self.earliest = self.earliest.min(links.ready[head as usize]);
+            }
+        }
     }
 }
 

@@ -14,6 +14,7 @@ use ringfence_scenario::platform::{Dram, DramController};
 
 use super::address::Place;
 use super::command::{Command, CommandKind, CommandSink, Cycle};
+use super::device::{Device, Direction, Rank, bits};
 use super::queue::{NewRequest, Queue};
 use crate::machine::error::MachineError;
 
@@ -45,69 +46,6 @@ pub struct ChannelCounts {
     pub refreshes: u64,
 }
 
-/// Timings in clocks, with the spacings that follow from them.
-#[derive(Debug, Clone, Copy)]
-struct Timing {
-    rcd: Cycle,
-    rp: Cycle,
-    ras: Cycle,
-    rrd_s: Cycle,
-    rrd_l: Cycle,
-    faw: Cycle,
-    ccd_s: Cycle,
-    ccd_l: Cycle,
-    rtp: Cycle,
-    rfc: Cycle,
-    refi: Cycle,
-    /// Read command to the clock after its data.
-    read_data: Cycle,
-    write_recovery: Cycle,
-    wtr_s: Cycle,
-    wtr_l: Cycle,
-    /// Read command to write command on the same data bus.
-    read_to_write: Cycle,
-    /// Column command to one of the same kind for another rank.
-    other_rank: Cycle,
-    /// Write command to a read command for another rank.
-    write_to_read_other_rank: Cycle,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Bank {
-    open_row: Option<u32>,
-    activate_at: Cycle,
-    precharge_at: Cycle,
-    /// Column commands, from the activate.
-    column_at: Cycle,
-    group: u8,
-    rank: u8,
-}
-
-/// Earliest commands that a bank group allows.
-#[derive(Debug, Clone, Copy, Default)]
-struct Group {
-    activate_at: Cycle,
-    column_at: [Cycle; 2],
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Rank {
-    activate_at: Cycle,
-    column_at: [Cycle; 2],
-    /// The last four activates, for the four-activate window.
-    activates: [Cycle; 4],
-    oldest_activate: u8,
-    refresh_due: Cycle,
-    banks: u64,
-}
-
-/// Which queue a column command serves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Direction {
-    Read = 0,
-    Write = 1,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Action {
     Column(Direction),
@@ -119,7 +57,7 @@ enum Action {
     Look,
 }
 
-/// The command that comes next; smaller `(at, order)` goes first.
+/// The command that comes next; the smaller `(at, order)` goes first.
 #[derive(Debug, Clone, Copy)]
 struct Plan {
     at: Cycle,
@@ -134,21 +72,19 @@ const PROMISED: u64 = 0;
 const REFRESH: u64 = 1;
 const FIRST_AGE: u64 = 2;
 
+/// Bits of a candidate's key that hold its order; the rest hold how far off it is.
+const ORDER_BITS: u32 = 44;
+
 /// One channel.
 #[derive(Debug, Clone)]
 pub struct Channel {
-    timing: Timing,
+    device: Device,
     controller: DramController,
     bursts_per_line: u32,
-    banks: Vec<Bank>,
-    groups: Vec<Group>,
-    ranks: Vec<Rank>,
     /// Reads and writes.
     queues: [Queue; 2],
     /// Per queue, banks whose open row waits for the request that it was opened for.
     promised: [u64; 2],
-    /// Banks with an open row.
-    open: u64,
     /// Banks that no due refresh holds up.
     allowed: u64,
     draining: bool,
@@ -167,43 +103,17 @@ impl Channel {
     pub fn new(dram: &Dram, line_bytes: u32) -> Result<Self, MachineError> {
         let controller = dram.controller;
         check_controller(&controller)?;
-        let ranks = dram.ranks as usize;
-        let groups = ranks * dram.bank_groups as usize;
-        let banks_per_group = dram.banks_per_group as usize;
-        let banks = groups * banks_per_group;
-        let banks_per_rank = banks / ranks;
-        let timing = Timing::new(dram);
+        let device = Device::new(dram)?;
+        let banks = device.banks();
         let mut channel = Self {
-            timing,
+            device,
             controller,
             bursts_per_line: line_bytes.div_ceil(dram.burst_bytes).max(1),
-            banks: (0..banks)
-                .map(|bank| Bank {
-                    open_row: None,
-                    activate_at: 0,
-                    precharge_at: 0,
-                    column_at: 0,
-                    group: (bank / banks_per_group) as u8,
-                    rank: (bank / banks_per_rank) as u8,
-                })
-                .collect(),
-            groups: vec![Group::default(); groups],
-            ranks: (0..ranks)
-                .map(|rank| Rank {
-                    activate_at: 0,
-                    column_at: [0; 2],
-                    activates: [0; 4],
-                    oldest_activate: 0,
-                    refresh_due: if timing.refi == 0 { NEVER } else { timing.refi },
-                    banks: (u64::MAX >> (64 - banks_per_rank)) << (rank * banks_per_rank),
-                })
-                .collect(),
             queues: [
                 Queue::new(controller.read_queue, banks),
                 Queue::new(controller.write_queue, banks),
             ],
             promised: [0; 2],
-            open: 0,
             allowed: u64::MAX,
             draining: false,
             now: 0,
@@ -253,7 +163,7 @@ impl Channel {
             self.counts.forwarded += 1;
             return Some(ReadDone {
                 id,
-                at: at + self.timing.read_data,
+                at: self.device.read_done(at),
             });
         }
         self.enqueue(Direction::Read, at, place, line, id);
@@ -268,7 +178,7 @@ impl Channel {
 
     fn enqueue(&mut self, direction: Direction, at: Cycle, place: Place, line: u64, id: u32) {
         let index = usize::from(place.bank);
-        let open_row = self.banks[index].open_row;
+        let open_row = self.device.open_row(index);
         let request = NewRequest {
             line,
             id,
@@ -319,11 +229,14 @@ impl Channel {
                 CommandKind::Precharge
             }
             Action::PrechargeAll => {
-                self.precharge_all(at, usize::from(self.banks[index].rank));
+                for open in bits(self.device.open_banks() & self.device.rank_of(index).banks) {
+                    self.precharge(at, open);
+                }
                 CommandKind::PrechargeAll
             }
             Action::Refresh => {
-                self.refresh(at, usize::from(self.banks[index].rank));
+                self.device.refresh(at, index);
+                self.counts.refreshes += 1;
                 CommandKind::Refresh
             }
         };
@@ -333,63 +246,26 @@ impl Channel {
         done
     }
 
-    fn activate(&mut self, at: Cycle, index: usize, direction: Direction) -> u32 {
-        let t = &self.timing;
-        let row = self.queues[direction as usize].miss_row(index);
-        let bank = &mut self.banks[index];
-        bank.open_row = Some(row);
-        bank.precharge_at = at + t.ras;
-        bank.column_at = at + t.rcd;
-        self.groups[usize::from(bank.group)].activate_at = at + t.rrd_l;
-        let rank = &mut self.ranks[usize::from(bank.rank)];
-        rank.activates[usize::from(rank.oldest_activate)] = at + t.faw;
-        rank.oldest_activate = (rank.oldest_activate + 1) % 4;
-        rank.activate_at = (at + t.rrd_s).max(rank.activates[usize::from(rank.oldest_activate)]);
-        self.promised[direction as usize] |= 1 << index;
-        self.open |= 1 << index;
+    /// Opens the row of the bank's oldest miss; returns the row.
+    fn activate(&mut self, at: Cycle, bank: usize, direction: Direction) -> u32 {
+        let row = self.queues[direction as usize].miss_row(bank);
+        self.device.activate(at, bank, row);
+        self.promised[direction as usize] |= 1 << bank;
         for queue in &mut self.queues {
-            queue.open(index, row);
+            queue.open(bank, row);
         }
         self.counts.activates += 1;
         row
     }
 
-    fn column(&mut self, at: Cycle, index: usize, direction: Direction) -> Option<ReadDone> {
-        let t = self.timing;
-        let bank = &mut self.banks[index];
-        let (to_precharge, same_rank, other_rank) = match direction {
-            Direction::Read => (
-                t.rtp,
-                [[t.ccd_l, t.read_to_write], [t.ccd_s, t.read_to_write]],
-                [t.other_rank, t.read_to_write],
-            ),
-            Direction::Write => (
-                t.write_recovery,
-                [[t.wtr_l, t.ccd_l], [t.wtr_s, t.ccd_s]],
-                [t.write_to_read_other_rank, t.other_rank],
-            ),
-        };
-        bank.precharge_at = bank.precharge_at.max(at + to_precharge);
-        let group = &mut self.groups[usize::from(bank.group)];
-        for (earliest, gap) in group.column_at.iter_mut().zip(same_rank[0]) {
-            *earliest = (*earliest).max(at + gap);
-        }
-        for (index, rank) in self.ranks.iter_mut().enumerate() {
-            let gaps = if index == usize::from(bank.rank) {
-                same_rank[1]
-            } else {
-                other_rank
-            };
-            for (earliest, gap) in rank.column_at.iter_mut().zip(gaps) {
-                *earliest = (*earliest).max(at + gap);
-            }
-        }
-        let request = self.queues[direction as usize].serve_hit(index)?;
-        self.promised[direction as usize] &= !(1 << index);
+    fn column(&mut self, at: Cycle, bank: usize, direction: Direction) -> Option<ReadDone> {
+        self.device.column(at, bank, direction);
+        let request = self.queues[direction as usize].serve_hit(bank)?;
+        self.promised[direction as usize] &= !(1 << bank);
         match direction {
             Direction::Read => Some(ReadDone {
                 id: request.id,
-                at: at + t.read_data,
+                at: self.device.read_done(at),
             }),
             Direction::Write => {
                 self.counts.written += 1;
@@ -398,34 +274,11 @@ impl Channel {
         }
     }
 
-    fn precharge(&mut self, at: Cycle, index: usize) {
-        let bank = &mut self.banks[index];
-        bank.open_row = None;
-        self.open &= !(1 << index);
-        bank.activate_at = bank.activate_at.max(at + self.timing.rp);
+    fn precharge(&mut self, at: Cycle, bank: usize) {
+        self.device.precharge(at, bank);
         for queue in &mut self.queues {
-            queue.close(index);
+            queue.close(bank);
         }
-    }
-
-    fn precharge_all(&mut self, at: Cycle, rank: usize) {
-        for index in 0..self.banks.len() {
-            if usize::from(self.banks[index].rank) == rank && self.banks[index].open_row.is_some() {
-                self.precharge(at, index);
-            }
-        }
-    }
-
-    fn refresh(&mut self, at: Cycle, rank: usize) {
-        for bank in self
-            .banks
-            .iter_mut()
-            .filter(|bank| usize::from(bank.rank) == rank)
-        {
-            bank.activate_at = at + self.timing.rfc;
-        }
-        self.ranks[rank].refresh_due += self.timing.refi;
-        self.counts.refreshes += 1;
     }
 
     /// Chooses the next command.
@@ -438,20 +291,24 @@ impl Channel {
             bank: 0,
         };
         self.allowed = u64::MAX;
-        for rank in 0..self.ranks.len() {
-            let due = self.ranks[rank].refresh_due;
-            if due <= self.now {
-                self.allowed &= !self.ranks[rank].banks;
+        for rank in self.device.ranks() {
+            if rank.refresh_due <= self.now {
+                self.allowed &= !rank.banks;
                 self.plan_refresh(rank, &mut best);
             } else {
-                best.improve(due, PROMISED, Action::Look, 0);
+                best.improve(Plan {
+                    at: rank.refresh_due,
+                    order: PROMISED,
+                    action: Action::Look,
+                    bank: 0,
+                });
             }
         }
         for direction in [Direction::Read, Direction::Write] {
-            for index in bits(self.promised[direction as usize]) {
-                let at = self.column_at(&self.banks[index], direction);
-                best.improve(at, PROMISED, Action::Column(direction), index as u8);
-            }
+            let promised = self.promised[direction as usize];
+            best.improve(self.first_of(promised, Action::Column(direction), |bank| {
+                self.key(self.device.column_at(bank, direction), PROMISED)
+            }));
         }
         let direction = if self.draining {
             Direction::Write
@@ -473,34 +330,27 @@ impl Channel {
     }
 
     /// A rank whose refresh is due serves what it opened rows for, closes all and refreshes.
-    fn plan_refresh(&self, index: usize, best: &mut Plan) {
-        let rank = &self.ranks[index];
+    fn plan_refresh(&self, rank: &Rank, best: &mut Plan) {
         if (self.promised[0] | self.promised[1]) & rank.banks != 0 {
             return;
         }
-        let first = rank.banks.trailing_zeros() as u8;
-        let banks = self
-            .banks
-            .iter()
-            .filter(|bank| usize::from(bank.rank) == index);
-        let open = banks.clone().filter(|bank| bank.open_row.is_some());
-        let (at, action) = match open.map(|bank| bank.precharge_at).max() {
-            Some(at) => (at, Action::PrechargeAll),
-            None => (
-                banks.map(|bank| bank.activate_at).max().unwrap_or(0),
-                Action::Refresh,
-            ),
+        let open = rank.banks & self.device.open_banks();
+        let latest = |mask, at_of: fn(&Device, usize) -> Cycle| {
+            bits(mask)
+                .map(|bank| at_of(&self.device, bank))
+                .fold(self.now, Cycle::max)
         };
-        best.improve(at.max(self.now), REFRESH, action, first);
-    }
-
-    #[inline]
-    fn column_at(&self, bank: &Bank, direction: Direction) -> Cycle {
-        let d = direction as usize;
-        bank.column_at
-            .max(self.groups[usize::from(bank.group)].column_at[d])
-            .max(self.ranks[usize::from(bank.rank)].column_at[d])
-            .max(self.now)
+        let (at, action) = if open != 0 {
+            (latest(open, Device::precharge_at), Action::PrechargeAll)
+        } else {
+            (latest(rank.banks, Device::refresh_at), Action::Refresh)
+        };
+        best.improve(Plan {
+            at,
+            order: REFRESH,
+            action,
+            bank: rank.banks.trailing_zeros() as u8,
+        });
     }
 
     /// The best command for the requests of a queue in the `allowed` banks.
@@ -508,87 +358,58 @@ impl Channel {
     fn plan_queue(&self, direction: Direction, allowed: u64, best: &mut Plan) {
         let queue = &self.queues[direction as usize];
         let allowed = allowed & !(self.promised[0] | self.promised[1]);
-        for index in bits(queue.hits & allowed) {
-            let at = self.column_at(&self.banks[index], direction);
-            best.improve(
-                at,
-                queue.hit_age(index),
-                Action::Column(direction),
-                index as u8,
-            );
+        let open = self.device.open_banks();
+        best.improve(
+            self.first_of(queue.hits & allowed, Action::Column(direction), |bank| {
+                self.key(self.device.column_at(bank, direction), queue.hit_age(bank))
+            }),
+        );
+        best.improve(
+            self.first_of(queue.misses & allowed & open, Action::Precharge, |bank| {
+                self.key(self.device.precharge_at(bank), queue.miss_age(bank))
+            }),
+        );
+        best.improve(self.first_of(
+            queue.misses & allowed & !open,
+            Action::Activate(direction),
+            |bank| self.key(self.device.activate_at(bank), queue.miss_age(bank)),
+        ));
+    }
+
+    /// A candidate's distance from now and its order in one number: less goes first.
+    #[inline]
+    fn key(&self, at: Cycle, order: u64) -> u64 {
+        at.saturating_sub(self.now) << ORDER_BITS | order
+    }
+
+    /// The bank of `mask` with the least key. One number to compare and no
+    /// branch on it: which bank wins is too random to predict.
+    #[inline]
+    fn first_of(&self, mask: u64, action: Action, key_of: impl Fn(usize) -> u64) -> Plan {
+        let (mut least, mut first) = (u64::MAX, 0);
+        for bank in bits(mask) {
+            let key = key_of(bank);
+            first = if key < least { bank } else { first };
+            least = least.min(key);
         }
-        for index in bits(queue.misses & allowed & self.open) {
-            let at = self.banks[index].precharge_at.max(self.now);
-            best.improve(at, queue.miss_age(index), Action::Precharge, index as u8);
-        }
-        for index in bits(queue.misses & allowed & !self.open) {
-            let bank = &self.banks[index];
-            let at = bank
-                .activate_at
-                .max(self.groups[usize::from(bank.group)].activate_at)
-                .max(self.ranks[usize::from(bank.rank)].activate_at)
-                .max(self.now);
-            best.improve(
-                at,
-                queue.miss_age(index),
-                Action::Activate(direction),
-                index as u8,
-            );
+        Plan {
+            at: if mask == 0 {
+                NEVER
+            } else {
+                self.now + (least >> ORDER_BITS)
+            },
+            order: least & ((1 << ORDER_BITS) - 1),
+            action,
+            bank: first as u8,
         }
     }
 }
 
 impl Plan {
     #[inline]
-    fn improve(&mut self, at: Cycle, order: u64, action: Action, bank: u8) {
-        if (at, order) < (self.at, self.order) {
-            *self = Self {
-                at,
-                order,
-                action,
-                bank,
-            };
-        }
-    }
-}
-
-/// Positions of the set bits, ascending.
-#[inline]
-fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        (mask != 0).then(|| {
-            let bit = mask.trailing_zeros() as usize;
-            mask &= mask - 1;
-            bit
-        })
-    })
-}
-
-impl Timing {
-    fn new(dram: &Dram) -> Self {
-        let t = dram.timing;
-        let c = Cycle::from;
-        let read_data = c(t.cl) + c(t.burst);
-        let write_data = c(t.cwl) + c(t.burst);
-        Self {
-            rcd: c(t.rcd),
-            rp: c(t.rp),
-            ras: c(t.ras),
-            rrd_s: c(t.rrd_s),
-            rrd_l: c(t.rrd_l),
-            faw: c(t.faw),
-            ccd_s: c(t.ccd_s.max(t.burst)),
-            ccd_l: c(t.ccd_l.max(t.burst)),
-            rtp: c(t.rtp),
-            rfc: c(t.rfc),
-            refi: c(t.refi),
-            read_data,
-            write_recovery: write_data + c(t.wr),
-            wtr_s: write_data + c(t.wtr_s),
-            wtr_l: write_data + c(t.wtr_l),
-            read_to_write: (read_data + c(t.turnaround)).saturating_sub(c(t.cwl)),
-            other_rank: c(t.burst) + c(t.turnaround),
-            write_to_read_other_rank: (write_data + c(t.turnaround)).saturating_sub(c(t.cl)),
+    fn improve(&mut self, other: Self) {
+        if (other.at, other.order) < (self.at, self.order) {
+            *self = other;
         }
     }
 }

@@ -8,4 +8,6 @@ pub mod address;
 pub mod channel;
 pub mod command;
 pub(super) mod controller;
+mod device;
 mod queue;
+mod timing;
