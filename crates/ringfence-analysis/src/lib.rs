@@ -1,1 +1,16 @@
 //! Verdicts and statistics, computed from the record alone.
+//!
+//! [`run::Run`] reads a record into one [`case::CaseRun`] per case. From it,
+//! [`verdict`] judges what the case claims, without trusting the enforcer, and
+//! [`statistics`] says how fast everything was. [`summary::Summary`] holds both
+//! for a whole record, and [`compare`] sets two of them side by side.
+
+pub mod case;
+pub mod compare;
+pub mod distribution;
+pub mod read_case;
+pub mod run;
+pub mod statistics;
+pub mod summary;
+mod traffic;
+pub mod verdict;

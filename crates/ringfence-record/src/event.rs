@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Who wrote the record, and on what.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     /// Target that ran the scenario: `sim`, `linux` or `hyp`.
     pub target: String,
@@ -57,8 +57,19 @@ pub struct Claims {
     /// Longest time a lower gang may still be seen on a core after a higher one
     /// became runnable, in nanoseconds.
     pub hand_over_ns: u64,
+    /// Real-time work of a partition stands back after this much; `None` is no limit.
+    pub share: Option<ShareClaim>,
     /// Best-effort traffic stays within the budgets.
     pub budgets: Option<BudgetClaim>,
+}
+
+/// At most `limit_ns` of real-time work in every `window_ns` of a partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShareClaim {
+    /// Real-time nanoseconds allowed in a window.
+    pub limit_ns: u64,
+    /// Length of the window in nanoseconds.
+    pub window_ns: u64,
 }
 
 /// What the regulator promises.
@@ -283,4 +294,27 @@ pub enum Event {
         /// When the run really ended.
         time_ns: u64,
     },
+}
+
+impl Event {
+    /// When it happened; `None` for [`Event::CaseBegin`], which is before time.
+    pub fn time_ns(&self) -> Option<u64> {
+        match *self {
+            Event::CaseBegin(_) => None,
+            Event::JobReleased { time_ns, .. }
+            | Event::JobStarted { time_ns, .. }
+            | Event::JobFinished { time_ns, .. }
+            | Event::JobDropped { time_ns, .. }
+            | Event::ThreadWoke { time_ns, .. }
+            | Event::ThreadOn { time_ns, .. }
+            | Event::ThreadOff { time_ns, .. }
+            | Event::GangActive { time_ns, .. }
+            | Event::BudgetSet { time_ns, .. }
+            | Event::Throttled { time_ns, .. }
+            | Event::Unthrottled { time_ns, .. }
+            | Event::Counters { time_ns, .. }
+            | Event::Message { time_ns, .. }
+            | Event::CaseEnd { time_ns } => Some(time_ns),
+        }
+    }
 }

@@ -1,7 +1,27 @@
 //! Scenario and platform files.
 //!
-//! [`model`] and [`platform`] hold the checked scenario as every target sees
-//! it: plain values in base units, every cross-reference resolved.
+//! [`load`] turns a TOML file into a checked [`model::Scenario`] or says all
+//! that is wrong with it ([`Diagnostics`]). [`model`] and [`platform`] hold the
+//! checked scenario as every target sees it: plain values in base units, every
+//! cross-reference resolved. Inside, `file` holds the files as they are written
+//! and `check` turns them into the model.
 
+mod builtin;
+mod check;
+mod diagnostic;
+mod file;
+mod files;
+mod load;
 pub mod model;
 pub mod platform;
+pub mod quantity;
+mod reference;
+mod schema;
+mod suggest;
+
+pub use builtin::{BuiltinPlatform, PLATFORMS};
+pub use diagnostic::{Diagnostic, Diagnostics, Span};
+pub use files::{Disk, Files, NoFiles};
+pub use load::{load, load_platform, parse, parse_platform};
+pub use reference::reference_markdown;
+pub use schema::{platform_schema, scenario_schema};

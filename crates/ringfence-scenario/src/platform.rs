@@ -126,6 +126,35 @@ pub struct Dram {
     pub controller: DramController,
 }
 
+impl Dram {
+    /// Bandwidth of all channels when data moves on every clock, in bytes per second.
+    pub fn peak_bytes_per_second(&self) -> u64 {
+        let burst_ps = u128::from(self.timing.burst) * u128::from(self.timing.clock_ps);
+        let bytes = u128::from(self.channels) * u128::from(self.burst_bytes);
+        (bytes * 1_000_000_000_000 / burst_ps) as u64
+    }
+
+    /// Bytes of all channels; a checked platform has at most 256 TiB.
+    pub fn capacity_bytes(&self) -> u64 {
+        self.capacity_wide() as u64
+    }
+
+    /// [`Self::capacity_bytes`] before the check that it is in range.
+    pub(crate) fn capacity_wide(&self) -> u128 {
+        [
+            self.channels,
+            self.ranks,
+            self.bank_groups,
+            self.banks_per_group,
+            self.rows,
+            self.row_bytes,
+        ]
+        .into_iter()
+        .map(u128::from)
+        .product()
+    }
+}
+
 /// Order of address fields, low to high.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AddressMap {

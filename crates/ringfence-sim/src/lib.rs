@@ -4,4 +4,11 @@
 //! the accesses; `os/` decides which thread is on which core and writes the
 //! record.
 
+pub mod bench;
 pub mod machine;
+pub mod os;
+pub mod plan;
+mod program;
+pub mod random;
+pub mod rates;
+pub mod run;

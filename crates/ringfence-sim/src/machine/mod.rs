@@ -1,6 +1,18 @@
 //! What executes the threads' work, and the one way the operating system
 //! model talks to it.
 
+mod agenda;
+mod cache;
+mod core;
+pub mod dram;
+pub mod error;
+mod exact;
+mod llc;
+pub(crate) mod pages;
+mod rotating;
+
+pub use exact::ExactMachine;
+
 /// Simulated time in picoseconds since the start of the case.
 pub type Picoseconds = u64;
 

@@ -1,0 +1,313 @@
+//! Two cases, or two records, side by side.
+//!
+//! Ratios are second to first: below 1 the second is smaller.
+
+use serde::{Deserialize, Serialize};
+
+use crate::statistics::{BestEffortStatistics, CaseStatistics, TaskStatistics};
+use crate::summary::{CaseSummary, Summary};
+
+/// Two records.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// What differs in what was run, and where.
+    pub differences: Vec<Difference>,
+    /// Cases of equal name, in the order of the first record.
+    pub cases: Vec<CaseComparison>,
+    /// Names of cases of the first record that the second lacks.
+    pub only_first: Vec<String>,
+    /// Names of cases of the second record that the first lacks.
+    pub only_second: Vec<String>,
+}
+
+/// Something about the set-up that is not the same.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Difference {
+    /// What, such as `seed`.
+    pub what: String,
+    /// Its value on the first side.
+    pub first: String,
+    /// Its value on the second side.
+    pub second: String,
+}
+
+/// Two cases.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CaseComparison {
+    /// Name of the first case.
+    pub first: String,
+    /// Name of the second case.
+    pub second: String,
+    /// Which is better: the one that is better for some task and worse for none.
+    pub better: Better,
+    /// What differs in what was run.
+    pub differences: Vec<Difference>,
+    /// Tasks of equal name.
+    pub tasks: Vec<TaskComparison>,
+    /// Best-effort threads of equal name.
+    pub best_effort: Vec<BestEffortComparison>,
+}
+
+/// Which side is better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Better {
+    /// The first.
+    First,
+    /// The second.
+    Second,
+    /// Neither.
+    Equal,
+    /// The first for some, the second for others.
+    Mixed,
+}
+
+/// A quantity on both sides. Its unit is in the name of the field that holds it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Pair {
+    /// On the first side.
+    pub first: u64,
+    /// On the second side.
+    pub second: u64,
+    /// Second to first; `None` when the first is zero.
+    pub ratio: Option<f64>,
+}
+
+/// A task in two cases.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TaskComparison {
+    /// Name.
+    pub task: String,
+    /// Which is better: fewer missed deadlines per job, then the smaller 99th
+    /// percentile, then the smaller maximum of the response time.
+    pub better: Better,
+    /// Jobs released.
+    pub jobs: Pair,
+    /// Jobs that missed their deadline.
+    pub missed: Pair,
+    /// Median response time; `None` when a side finished no job.
+    pub median_ns: Option<Pair>,
+    /// 99th percentile of the response time; `None` as above.
+    pub p99_ns: Option<Pair>,
+    /// Longest response time; `None` as above.
+    pub max_ns: Option<Pair>,
+}
+
+/// A best-effort thread in two cases.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BestEffortComparison {
+    /// Name.
+    pub thread: String,
+    /// Core time in every second of the run.
+    pub core_time_ns_per_second: Pair,
+    /// Bytes read and written in every second of the run; `None` when a side
+    /// cannot tell the thread's bytes from another's.
+    pub bytes_per_second: Option<Pair>,
+}
+
+impl Pair {
+    fn of(first: u64, second: u64) -> Self {
+        Self {
+            first,
+            second,
+            ratio: (first != 0).then(|| second as f64 / first as f64),
+        }
+    }
+}
+
+/// Sets two records side by side.
+pub fn compare(first: &Summary, second: &Summary) -> Comparison {
+    let cases = first
+        .cases
+        .iter()
+        .filter_map(|case| Some(compare_cases(case, find_case(second, &case.name)?)))
+        .collect();
+    Comparison {
+        differences: header_differences(first, second),
+        cases,
+        only_first: missing_names(first, second),
+        only_second: missing_names(second, first),
+    }
+}
+
+/// Sets two cases side by side, of one record or of two.
+pub fn compare_cases(first: &CaseSummary, second: &CaseSummary) -> CaseComparison {
+    let (tasks, best_effort, mut differences) = match (&first.statistics, &second.statistics) {
+        (Some(a), Some(b)) => (
+            compare_tasks(a, b),
+            compare_best_effort((a, length_ns(first)), (b, length_ns(second))),
+            task_differences(a, b),
+        ),
+        _ => Default::default(),
+    };
+    push_difference(
+        &mut differences,
+        "planned length in ns",
+        first.duration_ns,
+        second.duration_ns,
+    );
+    CaseComparison {
+        first: first.name.clone(),
+        second: second.name.clone(),
+        better: better_of_all(tasks.iter().map(|task| task.better)),
+        differences,
+        tasks,
+        best_effort,
+    }
+}
+
+fn find_case<'a>(summary: &'a Summary, name: &str) -> Option<&'a CaseSummary> {
+    summary.cases.iter().find(|case| case.name == name)
+}
+
+fn missing_names(from: &Summary, in_other: &Summary) -> Vec<String> {
+    let names = from.cases.iter().map(|case| &case.name);
+    names
+        .filter(|name| find_case(in_other, name).is_none())
+        .cloned()
+        .collect()
+}
+
+fn length_ns(case: &CaseSummary) -> u64 {
+    case.end_ns.unwrap_or_default()
+}
+
+fn push_difference<T: PartialEq + ToString>(
+    differences: &mut Vec<Difference>,
+    what: &str,
+    first: T,
+    second: T,
+) {
+    if first != second {
+        differences.push(Difference {
+            what: what.into(),
+            first: first.to_string(),
+            second: second.to_string(),
+        });
+    }
+}
+
+fn header_differences(first: &Summary, second: &Summary) -> Vec<Difference> {
+    let (a, b) = (&first.header, &second.header);
+    let kernel = |kernel: &Option<String>| kernel.as_deref().unwrap_or("none").to_owned();
+    let mut differences = Vec::new();
+    for (what, first, second) in [
+        ("target", &a.target, &b.target),
+        (
+            "ringfence version",
+            &a.ringfence_version,
+            &b.ringfence_version,
+        ),
+        ("scenario", &a.scenario, &b.scenario),
+        ("scenario SHA-256", &a.scenario_sha256, &b.scenario_sha256),
+        ("platform", &a.platform, &b.platform),
+        ("kernel", &kernel(&a.kernel), &kernel(&b.kernel)),
+    ] {
+        push_difference(&mut differences, what, first, second);
+    }
+    push_difference(&mut differences, "seed", a.seed, b.seed);
+    differences
+}
+
+fn task_differences(first: &CaseStatistics, second: &CaseStatistics) -> Vec<Difference> {
+    let mut differences = Vec::new();
+    for (a, b) in matching_tasks(first, second) {
+        let name = &a.task;
+        push_difference(
+            &mut differences,
+            &format!("period of '{name}' in ns"),
+            a.period_ns,
+            b.period_ns,
+        );
+        push_difference(
+            &mut differences,
+            &format!("deadline of '{name}' in ns"),
+            a.deadline_ns,
+            b.deadline_ns,
+        );
+    }
+    differences
+}
+
+fn matching_tasks<'a>(
+    first: &'a CaseStatistics,
+    second: &'a CaseStatistics,
+) -> impl Iterator<Item = (&'a TaskStatistics, &'a TaskStatistics)> {
+    first.tasks.iter().filter_map(|a| {
+        let b = second.tasks.iter().find(|b| b.task == a.task)?;
+        Some((a, b))
+    })
+}
+
+fn compare_tasks(first: &CaseStatistics, second: &CaseStatistics) -> Vec<TaskComparison> {
+    matching_tasks(first, second)
+        .map(|(a, b)| {
+            let responses = a.response.as_ref().zip(b.response.as_ref());
+            TaskComparison {
+                task: a.task.clone(),
+                better: better_task(a, b),
+                jobs: Pair::of(a.jobs, b.jobs),
+                missed: Pair::of(a.missed, b.missed),
+                median_ns: responses.map(|(a, b)| Pair::of(a.median_ns, b.median_ns)),
+                p99_ns: responses.map(|(a, b)| Pair::of(a.p99_ns, b.p99_ns)),
+                max_ns: responses.map(|(a, b)| Pair::of(a.max_ns, b.max_ns)),
+            }
+        })
+        .collect()
+}
+
+fn better_task(a: &TaskStatistics, b: &TaskStatistics) -> Better {
+    // Missed per job, compared without division; a side without jobs missed none.
+    let misses = (u128::from(a.missed) * u128::from(b.jobs.max(1)))
+        .cmp(&(u128::from(b.missed) * u128::from(a.jobs.max(1))));
+    let tail = |task: &TaskStatistics| {
+        let response = task.response.as_ref();
+        response.map_or((u64::MAX, u64::MAX), |r| (r.p99_ns, r.max_ns))
+    };
+    match misses.then_with(|| tail(a).cmp(&tail(b))) {
+        std::cmp::Ordering::Less => Better::First,
+        std::cmp::Ordering::Equal => Better::Equal,
+        std::cmp::Ordering::Greater => Better::Second,
+    }
+}
+
+fn better_of_all(each: impl Iterator<Item = Better>) -> Better {
+    each.fold(Better::Equal, |all, one| match (all, one) {
+        (all, Better::Equal) => all,
+        (Better::Equal, one) => one,
+        (all, one) if all == one => all,
+        _ => Better::Mixed,
+    })
+}
+
+fn compare_best_effort(
+    (first, first_ns): (&CaseStatistics, u64),
+    (second, second_ns): (&CaseStatistics, u64),
+) -> Vec<BestEffortComparison> {
+    let bytes = |thread: &BestEffortStatistics| {
+        Some(thread.read_bytes?.saturating_add(thread.write_bytes?))
+    };
+    first
+        .best_effort
+        .iter()
+        .filter_map(|a| {
+            let b = second.best_effort.iter().find(|b| b.thread == a.thread)?;
+            Some(BestEffortComparison {
+                thread: a.thread.clone(),
+                core_time_ns_per_second: Pair::of(
+                    per_second(a.core_time_ns, first_ns),
+                    per_second(b.core_time_ns, second_ns),
+                ),
+                bytes_per_second: bytes(a)
+                    .zip(bytes(b))
+                    .map(|(a, b)| Pair::of(per_second(a, first_ns), per_second(b, second_ns))),
+            })
+        })
+        .collect()
+}
+
+/// `amount` in `length_ns`, scaled to a second and rounded down.
+fn per_second(amount: u64, length_ns: u64) -> u64 {
+    let scaled = u128::from(amount) * 1_000_000_000 / u128::from(length_ns.max(1));
+    u64::try_from(scaled).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,255 @@
+//! Judges what a case claims, without trusting who enforced it.
+//!
+//! Every rule looks at who ran where and when, at the declared gangs and at
+//! the counters. What the enforcer says about itself (`GangActive`) is not
+//! used. The definitions of the rules are in `docs/src/verdict.md`.
+
+mod budgets;
+mod gangs;
+mod spans;
+mod tolerances;
+
+use ringfence_record::event::Case;
+use serde::{Deserialize, Serialize};
+
+use crate::case::{CaseRun, JobEnd};
+use crate::read_case::CaseError;
+
+/// Breaches that a [`ClaimResult`] describes; the rest is only counted.
+pub const EVIDENCE_LIMIT: usize = 20;
+
+/// What a case may claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClaimKind {
+    /// The section is complete and free of contradictions. Every case claims it.
+    CompleteRecord,
+    /// One gang at a time per partition.
+    OneGangAtATime,
+    /// The highest runnable gang of a partition runs.
+    WorkConservation,
+    /// The budgets are what the running gangs tolerate, and best-effort traffic
+    /// stays within them.
+    Budgets,
+    /// Throttled cores run no best-effort work, and stay throttled.
+    Throttling,
+    /// Every job finishes by its deadline. Every case claims it.
+    Deadlines,
+}
+
+/// What came out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Claimed, and no breach was found.
+    Pass,
+    /// Claimed, and breached.
+    Fail,
+    /// Not claimed: breaches are observations.
+    NotClaimed,
+    /// Claimed, but the record lacks the evidence to judge it.
+    NotJudged,
+}
+
+/// One breach of a claim.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Breach {
+    /// When it began, in nanoseconds since the start of the case.
+    pub time_ns: u64,
+    /// How long it lasted, in nanoseconds; 0 for an instant.
+    pub duration_ns: u64,
+    /// Core on which it happened.
+    pub core: Option<u16>,
+    /// Names of the threads involved, the offender first.
+    pub threads: Vec<String>,
+    /// What was seen and what the claim allows.
+    pub text: String,
+}
+
+/// The result for one claim.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClaimResult {
+    /// Which claim.
+    pub kind: ClaimKind,
+    /// What came out.
+    pub outcome: Outcome,
+    /// How many things were checked: occupations, periods, un-throttlings, jobs.
+    pub checked: u64,
+    /// Number of breaches, or of observations where nothing is claimed.
+    pub breaches: u64,
+    /// The first [`EVIDENCE_LIMIT`] of them, in the order of time.
+    pub evidence: Vec<Breach>,
+    /// Why it was not judged, or judged only in part.
+    pub note: Option<String>,
+}
+
+/// The verdict on one case.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// Whether the case claims isolation: one gang at a time, or budgets.
+    pub claims_isolation: bool,
+    /// One result for each [`ClaimKind`], in its order.
+    pub claims: Vec<ClaimResult>,
+    /// Jobs whose deadline lies in the run.
+    pub jobs: u64,
+    /// Those that did not finish in time.
+    pub misses: u64,
+}
+
+impl Verdict {
+    /// Whether every claim that the case makes was judged and holds.
+    pub fn passed(&self) -> bool {
+        self.claims
+            .iter()
+            .all(|claim| matches!(claim.outcome, Outcome::Pass | Outcome::NotClaimed))
+    }
+
+    /// The result for `kind`.
+    pub fn claim(&self, kind: ClaimKind) -> Option<&ClaimResult> {
+        self.claims.iter().find(|claim| claim.kind == kind)
+    }
+}
+
+/// Judges a case.
+pub fn judge(run: &CaseRun) -> Verdict {
+    let claims = &run.case.claims;
+    let one_gang = claims.one_gang_at_a_time;
+    let regulated = claims.budgets.is_some();
+    // A section with a contradiction or no end never becomes a `CaseRun`.
+    let complete = Findings {
+        checked: 1,
+        ..Findings::default()
+    };
+    let (deadlines, jobs, misses) = deadlines(run);
+    Verdict {
+        claims_isolation: claims_isolation(&run.case),
+        claims: vec![
+            complete.into_result(ClaimKind::CompleteRecord, true),
+            gangs::one_gang_at_a_time(run).into_result(ClaimKind::OneGangAtATime, one_gang),
+            gangs::work_conservation(run).into_result(ClaimKind::WorkConservation, one_gang),
+            budgets::budgets(run).into_result(ClaimKind::Budgets, regulated),
+            budgets::throttling(run).into_result(ClaimKind::Throttling, regulated),
+            deadlines.into_result(ClaimKind::Deadlines, true),
+        ],
+        jobs,
+        misses,
+    }
+}
+
+fn claims_isolation(case: &Case) -> bool {
+    case.claims.one_gang_at_a_time || case.claims.budgets.is_some()
+}
+
+/// The verdict on a section that contradicts itself or has no end: the record
+/// is not complete, and nothing else can be judged.
+pub fn unreadable(error: &CaseError) -> Verdict {
+    let not_judged = |kind| ClaimResult {
+        kind,
+        outcome: Outcome::NotJudged,
+        checked: 0,
+        breaches: 0,
+        evidence: Vec::new(),
+        note: Some("the record of this case cannot be relied on".into()),
+    };
+    let complete = ClaimResult {
+        kind: ClaimKind::CompleteRecord,
+        outcome: Outcome::Fail,
+        checked: 1,
+        breaches: 1,
+        evidence: vec![Breach {
+            time_ns: error.time_ns,
+            duration_ns: 0,
+            core: None,
+            threads: Vec::new(),
+            text: error.to_string(),
+        }],
+        note: None,
+    };
+    Verdict {
+        claims_isolation: claims_isolation(&error.case),
+        claims: vec![
+            complete,
+            not_judged(ClaimKind::OneGangAtATime),
+            not_judged(ClaimKind::WorkConservation),
+            not_judged(ClaimKind::Budgets),
+            not_judged(ClaimKind::Throttling),
+            not_judged(ClaimKind::Deadlines),
+        ],
+        jobs: 0,
+        misses: 0,
+    }
+}
+
+/// What a rule found.
+#[derive(Debug, Default)]
+struct Findings {
+    checked: u64,
+    breaches: Vec<Breach>,
+    /// Evidence that the claim needs and the record lacks.
+    missing: Option<String>,
+    /// What could not be judged for a good reason.
+    note: Option<String>,
+}
+
+impl Findings {
+    fn into_result(mut self, kind: ClaimKind, claimed: bool) -> ClaimResult {
+        let outcome = match (claimed, self.breaches.is_empty(), &self.missing) {
+            (false, ..) => Outcome::NotClaimed,
+            (true, false, _) => Outcome::Fail,
+            (true, true, Some(_)) => Outcome::NotJudged,
+            (true, true, None) => Outcome::Pass,
+        };
+        let breaches = self.breaches.len() as u64;
+        self.breaches
+            .sort_by_key(|breach| (breach.time_ns, breach.core));
+        self.breaches.truncate(EVIDENCE_LIMIT);
+        ClaimResult {
+            kind,
+            outcome,
+            checked: self.checked,
+            breaches,
+            evidence: self.breaches,
+            note: self.missing.or(self.note),
+        }
+    }
+}
+
+/// Judges every job whose deadline lies in the run, and every job that finished late.
+fn deadlines(run: &CaseRun) -> (Findings, u64, u64) {
+    let mut findings = Findings::default();
+    for (task, jobs) in run.case.tasks.iter().zip(&run.jobs) {
+        for (number, job) in jobs.iter().enumerate() {
+            let deadline_ns = job.deadline_ns(task);
+            if deadline_ns > run.end_ns {
+                continue;
+            }
+            findings.checked += 1;
+            if !job.missed(task, run.end_ns) {
+                continue;
+            }
+            let (duration_ns, what) = match job.end {
+                JobEnd::Finished(finished_ns) => {
+                    let late_ns = finished_ns - deadline_ns;
+                    (late_ns, format!("finished {late_ns} ns late"))
+                }
+                JobEnd::Dropped(_) => (0, "was dropped".into()),
+                JobEnd::Unfinished => (
+                    run.end_ns - deadline_ns,
+                    "was not finished when the run ended".into(),
+                ),
+            };
+            findings.breaches.push(Breach {
+                time_ns: deadline_ns,
+                duration_ns,
+                core: None,
+                threads: Vec::new(),
+                text: format!(
+                    "job {number} of task '{}', released at {} ns with a deadline of {} ns, {what}",
+                    task.name, job.released_ns, task.deadline_ns
+                ),
+            });
+        }
+    }
+    let (jobs, misses) = (findings.checked, findings.breaches.len() as u64);
+    (findings, jobs, misses)
+}

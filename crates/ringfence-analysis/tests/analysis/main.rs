@@ -1,0 +1,10 @@
+//! Tests of the whole crate in one program.
+
+mod budget_properties;
+mod common;
+mod distribution;
+mod gang_properties;
+mod read_case;
+mod statistics;
+mod summary;
+mod verdict;

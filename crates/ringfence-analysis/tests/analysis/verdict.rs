@@ -1,0 +1,482 @@
+//! Every rule of the verdict, kept and broken.
+
+use crate::common::*;
+use ringfence_analysis::verdict::{Breach, ClaimKind, Outcome, Verdict, judge, unreadable};
+use ringfence_record::event::OffReason::{Preempted, Sleeping, Throttled};
+use ringfence_record::event::*;
+
+fn verdict(events: Vec<Event>) -> Verdict {
+    judge(&read(&in_order(events)).expect("the section is well-formed"))
+}
+
+/// The verdict fails, for this claim alone; gives its breaches.
+fn fails_only(events: Vec<Event>, kind: ClaimKind) -> Vec<Breach> {
+    let verdict = verdict(events);
+    assert!(!verdict.passed());
+    for claim in &verdict.claims {
+        let expected = if claim.kind == kind {
+            Outcome::Fail
+        } else {
+            Outcome::Pass
+        };
+        assert_eq!(claim.outcome, expected, "{claim:#?}");
+    }
+    let claim = verdict.claim(kind).unwrap();
+    assert_eq!(claim.breaches, claim.evidence.len() as u64);
+    claim.evidence.clone()
+}
+
+/// Where and when a breach was seen, and the threads.
+fn seen(breach: &Breach) -> (u64, u64, Option<u16>, Vec<&str>) {
+    let threads = breach.threads.iter().map(String::as_str).collect();
+    (breach.time_ns, breach.duration_ns, breach.core, threads)
+}
+
+#[test]
+fn a_good_record_passes_and_every_rule_looked_at_something() {
+    let verdict = verdict(good());
+    assert!(verdict.passed(), "{verdict:#?}");
+    assert!(verdict.claims_isolation);
+    assert!(verdict.claims.iter().all(|claim| claim.checked > 0));
+    assert_eq!((verdict.jobs, verdict.misses), (3, 0));
+}
+
+#[test]
+fn a_lower_gang_beside_a_higher_one() {
+    let mut events = good();
+    replace(
+        &mut events,
+        off(4000, 1, 1, Sleeping),
+        off(3000, 1, 1, Sleeping),
+    );
+    replace(&mut events, on(4050, 1, 3), on(3020, 1, 3));
+    let breaches = fails_only(events, ClaimKind::OneGangAtATime);
+    assert_eq!(
+        seen(&breaches[0]),
+        (3020, 980, Some(1), vec!["low/1", "high/0"])
+    );
+    assert!(breaches[0].text.contains("runs beside"));
+    // Core 1 is still lower when `high/0` has been runnable for long.
+    assert_eq!(
+        seen(&breaches[1]),
+        (3020, 980, Some(1), vec!["low/1", "high/0"])
+    );
+    assert!(
+        breaches[1]
+            .text
+            .contains("starts more than 100 ns after a higher gang became")
+    );
+}
+
+/// `low` runs first although `high` is runnable, from `start_ns` to `end_ns`.
+fn low_first(start_ns: u64, end_ns: u64) -> Vec<Event> {
+    let mut events = good();
+    for (core, high, low) in [(0, 0, 2), (1, 1, 3)] {
+        replace(&mut events, on(50, core, high), on(end_ns, core, high));
+        events.push(on(start_ns, core, low));
+        events.push(off(end_ns, core, low, Preempted));
+    }
+    // On a core, leave before the next one comes.
+    events.sort_by_key(|event| matches!(event, Event::ThreadOn { .. }));
+    in_order(events)
+}
+
+fn judge_gangs(events: Vec<Event>, kind: ClaimKind) -> (Outcome, Vec<Breach>) {
+    let events: Vec<Event> = events
+        .into_iter()
+        .filter(|event| {
+            matches!(
+                event,
+                Event::CaseBegin(_)
+                    | Event::ThreadOn { .. }
+                    | Event::ThreadOff { .. }
+                    | Event::ThreadWoke { .. }
+                    | Event::CaseEnd { .. }
+            )
+        })
+        .collect();
+    let verdict = verdict(events);
+    let claim = verdict.claim(kind).unwrap();
+    (claim.outcome, claim.evidence.clone())
+}
+
+#[test]
+fn a_lower_gang_that_stays_longer_than_a_hand_over() {
+    let (outcome, _) = judge_gangs(low_first(20, 100), ClaimKind::OneGangAtATime);
+    assert_eq!(outcome, Outcome::Pass);
+    let (outcome, breaches) = judge_gangs(low_first(20, 101), ClaimKind::OneGangAtATime);
+    assert_eq!(outcome, Outcome::Fail);
+    assert_eq!(
+        seen(&breaches[0]),
+        (100, 1, Some(0), vec!["low/0", "high/0"])
+    );
+    assert_eq!(breaches.len(), 2);
+    assert!(breaches[0].text.contains("still runs"));
+}
+
+#[test]
+fn a_lower_gang_that_starts_while_a_higher_one_is_runnable() {
+    let (outcome, breaches) = judge_gangs(low_first(150, 160), ClaimKind::OneGangAtATime);
+    assert_eq!(outcome, Outcome::Fail);
+    assert_eq!(
+        seen(&breaches[0]),
+        (150, 10, Some(0), vec!["low/0", "high/0"])
+    );
+    assert!(
+        breaches[0]
+            .text
+            .contains("starts more than 100 ns after a higher gang became")
+    );
+}
+
+#[test]
+fn a_gang_outside_its_partition() {
+    let mut events = good();
+    replace(&mut events, on(50, 2, 4), on(50, 0, 4));
+    replace(
+        &mut events,
+        off(5000, 2, 4, Sleeping),
+        off(60, 0, 4, Preempted),
+    );
+    events.extend([on(60, 2, 4), off(5000, 2, 4, Sleeping)]);
+    replace(&mut events, on(50, 0, 0), on(60, 0, 0));
+    events.sort_by_key(|event| matches!(event, Event::ThreadOn { .. }));
+    let breaches = fails_only(in_order(events), ClaimKind::OneGangAtATime);
+    assert_eq!(seen(&breaches[0]), (50, 10, Some(0), vec!["other/0"]));
+}
+
+/// `low` starts late although nothing keeps it.
+fn late_low(start_ns: u64) -> Vec<Event> {
+    let mut events = good();
+    replace(&mut events, on(4050, 1, 3), on(start_ns, 1, 3));
+    events
+}
+
+#[test]
+fn a_gang_that_waits_in_vain() {
+    assert!(verdict(late_low(4100)).passed());
+    let breaches = fails_only(late_low(4101), ClaimKind::WorkConservation);
+    assert_eq!(seen(&breaches[0]), (4100, 1, Some(1), vec!["low/1"]));
+    assert_eq!(breaches.len(), 1);
+}
+
+#[test]
+fn a_gang_that_never_runs_waits_in_vain_when_its_partition_is_idle() {
+    let mut events = good();
+    for (core, thread) in [(0, 2), (1, 3)] {
+        remove(&mut events, &on(4050, core, thread));
+        remove(&mut events, &off(6800, core, thread, Sleeping));
+    }
+    let (outcome, breaches) = judge_gangs(events, ClaimKind::WorkConservation);
+    assert_eq!(outcome, Outcome::Fail);
+    assert_eq!(
+        seen(&breaches[0]),
+        (4100, END_NS - 4100, None, vec!["low/0"])
+    );
+}
+
+#[test]
+fn a_gang_may_wait_when_the_share_is_used_up() {
+    let limited = |limit_ns, window_ns, start_ns| {
+        let mut events = late_low(start_ns);
+        declare(&mut events, |case| {
+            case.claims.share = Some(ShareClaim {
+                limit_ns,
+                window_ns,
+            });
+        });
+        verdict(events).passed()
+    };
+    // 3950 ns of work before, and 100 ns of hand-over.
+    assert!(limited(4050, 10_000, 5000));
+    assert!(!limited(4051, 10_000, 5000));
+    // Held back for window less limit, and a hand-over.
+    assert!(limited(3000, 3500, 4600));
+    assert!(!limited(3000, 3500, 4601));
+}
+
+#[test]
+fn what_the_enforcer_says_about_gangs_does_not_matter() {
+    let mut events = good();
+    events.retain(|event| !matches!(event, Event::GangActive { .. }));
+    events.push(Event::GangActive {
+        time_ns: 1,
+        partition: 0,
+        priority: Some(10),
+    });
+    assert_eq!(verdict(events), verdict(good()));
+}
+
+#[test]
+fn a_budget_exceeded_by_a_byte() {
+    let mut events = good();
+    replace(
+        &mut events,
+        sample(2000, 1964, 1014),
+        sample(2000, 1965, 1014),
+    );
+    let breaches = fails_only(events, ClaimKind::Budgets);
+    assert_eq!(seen(&breaches[0]), (1000, 1000, Some(3), vec![]));
+    assert!(breaches[0].text.contains("read 1065 bytes"), "{breaches:?}");
+    assert!(breaches[0].text.contains("allow 1064"));
+
+    let mut events = good();
+    replace(
+        &mut events,
+        sample(2000, 1964, 1014),
+        sample(2000, 1964, 1015),
+    );
+    let breaches = fails_only(events, ClaimKind::Budgets);
+    assert!(breaches[0].text.contains("wrote 565 bytes"), "{breaches:?}");
+}
+
+#[test]
+fn a_stretch_of_several_periods_may_use_several_budgets() {
+    // From 2000 to 4000: two periods.
+    let allowed = 1964 + 2 * (1000 + 64);
+    let with = |read_bytes| {
+        let mut events = good();
+        replace(
+            &mut events,
+            sample(4000, 3900, 1900),
+            sample(4000, read_bytes, 1900),
+        );
+        replace(
+            &mut events,
+            sample(5000, 4900, 2400),
+            sample(5000, 5000, 2400),
+        );
+        verdict(events).passed()
+    };
+    assert!(with(allowed));
+    assert!(!with(allowed + 1));
+}
+
+fn tolerate_anything(events: &mut [Event]) {
+    declare(events, |case| {
+        for gang in &mut case.gangs {
+            gang.tolerance_read_bytes_per_second = None;
+            gang.tolerance_write_bytes_per_second = None;
+        }
+    });
+}
+
+#[test]
+fn a_budget_above_the_tolerance_of_a_running_gang() {
+    // The hog is back at 2000 and runs beside `high` and `other`.
+    let with = |bytes| {
+        let mut events = good();
+        events.extend([budget(2500, bytes), budget(2600, Some(1000))]);
+        events
+    };
+    assert!(verdict(with(Some(1000))).passed());
+    for bytes in [Some(1002), None] {
+        let breaches = fails_only(with(bytes), ClaimKind::Budgets);
+        // Reads and writes, of either gang.
+        assert_eq!(breaches.len(), 4);
+        assert_eq!(seen(&breaches[0]), (2500, 100, Some(3), vec!["hog/0"]));
+    }
+}
+
+#[test]
+fn an_enforcer_that_forgets_the_budgets() {
+    let mut events = good();
+    events.retain(|event| !matches!(event, Event::BudgetSet { .. }));
+    let breaches = fails_only(events, ClaimKind::Budgets);
+    // A hand-over after the gang started.
+    assert_eq!(seen(&breaches[0]), (150, 1700, Some(3), vec!["hog/0"]));
+    assert!(
+        breaches[0]
+            .text
+            .contains("core 3 has no read budget while gang 'high' runs")
+    );
+}
+
+#[test]
+fn a_period_with_two_budgets_is_judged_by_the_larger() {
+    let with = |read_bytes| {
+        let mut events = good();
+        tolerate_anything(&mut events);
+        events.extend([budget(1400, Some(1200)), budget(1600, Some(1000))]);
+        replace(
+            &mut events,
+            sample(2000, 1964, 1014),
+            sample(2000, read_bytes, 1014),
+        );
+        verdict(events).passed()
+    };
+    assert!(with(900 + 1200 + 64));
+    assert!(!with(900 + 1200 + 64 + 1));
+}
+
+#[test]
+fn a_period_that_was_unlimited_for_a_while_is_not_judged() {
+    let mut events = good();
+    tolerate_anything(&mut events);
+    events.extend([budget(1400, None), budget(1401, Some(1000))]);
+    replace(
+        &mut events,
+        sample(2000, 1964, 1014),
+        sample(2000, 3000, 1014),
+    );
+    let verdict = verdict(events);
+    assert!(verdict.passed());
+    let claim = verdict.claim(ClaimKind::Budgets).unwrap();
+    // That stretch and the two from 6000 on, read and written.
+    let note = claim.note.as_deref().unwrap();
+    assert!(note.starts_with("6 stretches"), "{note}");
+}
+
+#[test]
+fn budgets_without_samples_are_not_judged() {
+    let mut events = good();
+    events.retain(|event| event.time_ns() < Some(5000) || !matches!(event, Event::Counters { .. }));
+    let verdict = verdict(events);
+    assert!(!verdict.passed());
+    let claim = verdict.claim(ClaimKind::Budgets).unwrap();
+    assert_eq!(claim.outcome, Outcome::NotJudged);
+    let note = claim.note.as_deref().unwrap();
+    assert!(note.contains("last counter sample is at 4000 ns"), "{note}");
+}
+
+#[test]
+fn a_best_effort_thread_on_a_throttled_core() {
+    let stays_until = |time_ns| {
+        let mut events = good();
+        let old = off(1850, 3, HOG, Throttled);
+        replace(&mut events, old, off(time_ns, 3, HOG, Throttled));
+        events
+    };
+    assert!(verdict(stays_until(1900)).passed());
+    let breaches = fails_only(stays_until(1901), ClaimKind::Throttling);
+    assert_eq!(seen(&breaches[0]), (1900, 1, Some(3), vec!["hog/0"]));
+
+    let mut starts = good();
+    starts.extend([on(1950, 3, HOG), off(1960, 3, HOG, Preempted)]);
+    let breaches = fails_only(starts, ClaimKind::Throttling);
+    assert_eq!(seen(&breaches[0]), (1950, 10, Some(3), vec!["hog/0"]));
+}
+
+#[test]
+fn the_end_of_another_partitions_gang_does_not_end_throttling() {
+    let mut events = good();
+    let (refill, no_gang) = (UnthrottleReason::Refill, UnthrottleReason::NoGang);
+    replace(
+        &mut events,
+        unthrottled(5000, refill),
+        unthrottled(5000, no_gang),
+    );
+    let breaches = fails_only(events, ClaimKind::Throttling);
+    assert_eq!(seen(&breaches[0]), (5000, 0, Some(3), vec!["low/0"]));
+    assert!(
+        breaches[0]
+            .text
+            .contains("because no gang runs, but 'low/0' does")
+    );
+}
+
+fn finish_low_at(time_ns: u64) -> Vec<Event> {
+    let mut events = good();
+    let (task, job) = (LOW, 0);
+    let old = Event::JobFinished {
+        time_ns: 6800,
+        task,
+        job,
+    };
+    replace(&mut events, old, Event::JobFinished { time_ns, task, job });
+    events
+}
+
+#[test]
+fn a_missed_deadline() {
+    assert!(verdict(finish_low_at(10_000)).passed());
+    let breaches = fails_only(finish_low_at(10_001), ClaimKind::Deadlines);
+    assert_eq!((breaches[0].time_ns, breaches[0].duration_ns), (10_000, 1));
+    assert!(breaches[0].text.contains("job 0 of task 'low'"));
+
+    let mut unfinished = good();
+    unfinished.retain(|event| !matches!(event, Event::JobFinished { task: LOW, .. }));
+    fails_only(unfinished, ClaimKind::Deadlines);
+
+    let mut dropped = good();
+    dropped.retain(|event| {
+        !matches!(
+            event,
+            Event::JobFinished { task: LOW, .. } | Event::JobStarted { task: LOW, .. }
+        )
+    });
+    dropped.push(Event::JobDropped {
+        time_ns: 1,
+        task: LOW,
+        job: 0,
+    });
+    fails_only(dropped, ClaimKind::Deadlines);
+}
+
+#[test]
+fn a_job_whose_deadline_is_after_the_run_is_not_judged() {
+    let mut events = good();
+    events.push(Event::JobReleased {
+        time_ns: END_NS - 1,
+        task: LOW,
+        job: 1,
+    });
+    let verdict = verdict(events);
+    assert!(verdict.passed());
+    assert_eq!(verdict.jobs, 3);
+}
+
+#[test]
+fn a_missing_end() {
+    let mut events = good();
+    events.pop();
+    let error = read(&events).unwrap_err();
+    let verdict = unreadable(&error);
+    assert!(!verdict.passed() && verdict.claims_isolation);
+    let complete = verdict.claim(ClaimKind::CompleteRecord).unwrap();
+    assert_eq!(complete.outcome, Outcome::Fail);
+    assert!(complete.evidence[0].text.contains("no CaseEnd"));
+    assert!(
+        verdict.claims[1..]
+            .iter()
+            .all(|claim| claim.outcome == Outcome::NotJudged)
+    );
+}
+
+#[test]
+fn without_claims_a_breach_is_an_observation_but_deadlines_count() {
+    let mut events = low_first(20, 3000);
+    let old = off(1850, 3, HOG, Throttled);
+    replace(&mut events, old, off(1950, 3, HOG, Throttled));
+    declare(&mut events, |case| {
+        case.claims.one_gang_at_a_time = false;
+        case.claims.budgets = None;
+    });
+    let observed = verdict(events.clone());
+    assert!(observed.passed() && !observed.claims_isolation);
+    for kind in [ClaimKind::OneGangAtATime, ClaimKind::Throttling] {
+        let claim = observed.claim(kind).unwrap();
+        assert_eq!(claim.outcome, Outcome::NotClaimed);
+        assert!(claim.breaches > 0 && !claim.evidence.is_empty());
+    }
+    events.retain(|event| !matches!(event, Event::JobFinished { task: LOW, .. }));
+    assert!(!verdict(events).passed());
+}
+
+#[test]
+fn evidence_is_the_first_breaches_and_the_rest_is_counted() {
+    let mut events = good();
+    for index in 0..40 {
+        let time_ns = 7000 + index * 100;
+        // A lower gang's thread appears beside a higher one again and again.
+        events.extend([on(time_ns, 0, 0), on(time_ns, 1, 3)]);
+        events.extend([
+            off(time_ns + 50, 0, 0, Sleeping),
+            off(time_ns + 50, 1, 3, Sleeping),
+        ]);
+    }
+    let verdict = verdict(events);
+    let claim = verdict.claim(ClaimKind::OneGangAtATime).unwrap();
+    assert_eq!((claim.breaches, claim.evidence.len()), (40, 20));
+    assert_eq!(claim.evidence[19].time_ns, 7000 + 19 * 100);
+}

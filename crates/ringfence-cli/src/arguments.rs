@@ -1,0 +1,258 @@
+//! The command line. Flags that rtla has keep rtla's letters.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Keeps critical real-time work on time on a multicore chip that it shares with anything else.
+#[derive(Debug, Parser)]
+#[command(name = "ringfence", version, arg_required_else_help = true)]
+#[command(
+    after_help = "Exit codes: 0 all held, 1 error, 2 a bound was missed, 4 not supported here."
+)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Check scenario files and say everything that is wrong with them
+    Check(Check),
+    /// Print exactly what a run would do
+    Plan(Plan),
+    /// Run a scenario into a record and judge it
+    Run(Run),
+    /// Report a record: terminal, HTML, Perfetto, CSV, JSON
+    Report(Report),
+    /// Compare two records
+    Compare(Compare),
+    /// Record and inspect memory-access traces of real programs
+    #[command(subcommand)]
+    Trace(Trace),
+    /// Measure the speed of the simulator
+    Bench(Bench),
+    /// List the built-in platforms, or print one
+    Platforms(Platforms),
+    /// Print the JSON Schema of scenario or platform files
+    Schema(Schema),
+    /// Print completions for a shell
+    Completions(Completions),
+    /// Write the manual pages
+    Man(Man),
+}
+
+/// `ringfence check`
+#[derive(Debug, Args)]
+pub struct Check {
+    /// Scenario files
+    #[arg(required = true)]
+    pub scenarios: Vec<PathBuf>,
+    /// Print the problems as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What `plan` and `run` share: a scenario and what to change in it.
+#[derive(Debug, Args)]
+pub struct Selection {
+    /// Scenario file
+    pub scenario: PathBuf,
+    /// Run only the case of this name (`solo` also selects every `solo/GANG`); repeatable
+    #[arg(long = "case", value_name = "NAME")]
+    pub cases: Vec<String>,
+    /// Length of each case instead of the scenario's, such as `500ms` or `2 s`
+    #[arg(short, long)]
+    pub duration: Option<String>,
+    /// Seed instead of the scenario's
+    #[arg(long)]
+    pub seed: Option<u64>,
+}
+
+/// `ringfence plan`
+#[derive(Debug, Args)]
+pub struct Plan {
+    /// What would run
+    #[command(flatten)]
+    pub selection: Selection,
+    /// Print the plan as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `ringfence run`
+#[derive(Debug, Args)]
+pub struct Run {
+    /// What to run
+    #[command(flatten)]
+    pub selection: Selection,
+    /// Where to write the record [default: NAME.rfr in the current folder]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Print the plan and run nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Cases to run at a time [default: one a core of this machine]
+    #[arg(short = 'j', long, value_name = "N")]
+    pub jobs: Option<usize>,
+    /// Print the summary as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Show no progress
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// Break the enforcer on purpose, to see the verdict catch it
+    #[arg(long, value_enum, hide = true)]
+    pub inject: Option<Fault>,
+}
+
+/// Faults of `run --inject`.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Fault {
+    /// The scheduler lets lower gangs run beside higher ones
+    LowerGangRuns,
+    /// The regulator never throttles
+    NeverThrottle,
+}
+
+/// `ringfence report`
+#[derive(Debug, Args)]
+pub struct Report {
+    /// Record to report
+    pub record: PathBuf,
+    /// Write a self-contained HTML page
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Write a trace for ui.perfetto.dev
+    #[arg(long, value_name = "FILE")]
+    pub perfetto: Option<PathBuf>,
+    /// Write jobs.csv, intervals.csv and counters.csv into a folder
+    #[arg(long, value_name = "FOLDER")]
+    pub csv: Option<PathBuf>,
+    /// Write all events as JSON lines
+    #[arg(long, value_name = "FILE")]
+    pub events: Option<PathBuf>,
+    /// Print the summary as JSON instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `ringfence compare`
+#[derive(Debug, Args)]
+pub struct Compare {
+    /// Record to compare with
+    pub before: PathBuf,
+    /// Record that is compared
+    pub after: PathBuf,
+    /// Print the comparison as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `ringfence trace`
+#[derive(Debug, Subcommand)]
+pub enum Trace {
+    /// Run a program under valgrind and record its memory accesses
+    Record(TraceRecord),
+    /// Print what is in a trace
+    Info(TraceInfo),
+}
+
+/// `ringfence trace record`
+#[derive(Debug, Args)]
+pub struct TraceRecord {
+    /// Where to write the trace [default: PROGRAM.rftrace in the current folder]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Stop after this many marked jobs
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<u64>,
+    /// Stop with an error after this many accesses
+    #[arg(long, value_name = "N")]
+    pub max_accesses: Option<u64>,
+    /// Show no progress
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// The program and its arguments
+    #[arg(last = true, required = true)]
+    pub command: Vec<std::ffi::OsString>,
+}
+
+/// `ringfence trace info`
+#[derive(Debug, Args)]
+pub struct TraceInfo {
+    /// Trace file
+    pub trace: PathBuf,
+    /// Print it as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `ringfence bench`
+#[derive(Debug, Args)]
+pub struct Bench {
+    /// What to measure
+    #[arg(value_enum)]
+    pub subject: BenchSubject,
+    /// Platform to simulate: a built-in one, or the path of a platform file
+    #[arg(long, default_value = "raspberry-pi-3")]
+    pub platform: String,
+    /// Wall seconds for each case
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=600))]
+    pub seconds: u32,
+    /// Print the figures as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What `ringfence bench` measures.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum BenchSubject {
+    /// Simulated accesses per wall second, as a ratio to a plain array walk
+    Engine,
+}
+
+/// `ringfence platforms`
+#[derive(Debug, Args)]
+pub struct Platforms {
+    /// Print the file of this platform, with the sources of its figures
+    pub name: Option<String>,
+    /// Print the list as JSON
+    #[arg(long, conflicts_with = "name")]
+    pub json: bool,
+}
+
+/// `ringfence schema`
+#[derive(Debug, Args)]
+pub struct Schema {
+    /// Which files it describes
+    #[arg(value_enum)]
+    pub of: SchemaOf,
+}
+
+/// Kinds of files with a schema.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum SchemaOf {
+    /// Scenario files
+    Scenario,
+    /// Platform files
+    Platform,
+}
+
+/// `ringfence completions`
+#[derive(Debug, Args)]
+pub struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+/// `ringfence man`
+#[derive(Debug, Args)]
+pub struct Man {
+    /// Folder to write the pages into
+    #[arg(default_value = ".")]
+    pub folder: PathBuf,
+}

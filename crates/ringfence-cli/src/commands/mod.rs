@@ -1,0 +1,13 @@
+//! One module a command.
+
+pub mod bench;
+pub mod check;
+pub mod compare;
+pub mod generate;
+pub mod plan;
+pub mod platforms;
+pub mod report;
+pub mod run;
+pub mod schema;
+pub mod selection;
+pub mod trace;

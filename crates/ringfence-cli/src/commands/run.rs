@@ -1,0 +1,88 @@
+//! `ringfence run`: a scenario into a record, and its verdict.
+
+use std::path::{Path, PathBuf};
+
+use ringfence_record::Writer;
+use ringfence_record::event::Header;
+use ringfence_scenario::model::Scenario;
+use ringfence_sim::os::Fault;
+use ringfence_sim::run::RunOptions;
+use sha2::{Digest, Sha256};
+
+use crate::arguments::{self, Run};
+use crate::commands::{plan, report, selection};
+use crate::files::write_whole;
+use crate::outcome::{Failure, Outcome};
+use crate::progress::CaseBars;
+
+/// Runs every case, writes the record and prints what it proves.
+pub fn run(arguments: &Run) -> Result<Outcome, Failure> {
+    let scenario = selection::load(&arguments.selection)?;
+    if arguments.dry_run {
+        return plan::show(&scenario, arguments.json);
+    }
+    let output = arguments
+        .output
+        .clone()
+        .unwrap_or_else(|| default_output(&arguments.selection.scenario));
+    let header = header(&scenario, &arguments.selection.scenario)?;
+    record(&scenario, &header, arguments, &output)?;
+    if !arguments.json {
+        eprintln!("record: {}", output.display());
+    }
+    report::show(&report::read(&output)?, arguments.json)
+}
+
+fn record(
+    scenario: &Scenario,
+    header: &Header,
+    arguments: &Run,
+    output: &Path,
+) -> Result<(), Failure> {
+    let bars = CaseBars::new(
+        scenario.cases.iter().map(|case| case.name.as_str()),
+        scenario.duration_ns,
+        arguments.quiet,
+    );
+    let options = RunOptions {
+        threads: arguments.jobs.unwrap_or_else(machine_threads).max(1),
+        progress: &|progress| bars.reached(progress.case, progress.simulated_ns),
+        fault: arguments.inject.map(|fault| match fault {
+            arguments::Fault::LowerGangRuns => Fault::IgnoreBlock,
+            arguments::Fault::NeverThrottle => Fault::NoThrottle,
+        }),
+    };
+    let result = write_whole(output, |out| -> Result<(), Box<dyn std::error::Error>> {
+        let mut writer = Writer::new(out, header)?;
+        ringfence_sim::run::run(scenario, &options, &mut writer)?;
+        writer.finish()?;
+        Ok(())
+    });
+    bars.clear();
+    result
+}
+
+fn machine_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, Into::into)
+}
+
+fn default_output(scenario: &Path) -> PathBuf {
+    let mut name = scenario.file_stem().unwrap_or_default().to_owned();
+    name.push(".rfr");
+    name.into()
+}
+
+fn header(scenario: &Scenario, path: &Path) -> Result<Header, Failure> {
+    let source = std::fs::read(path).map_err(|error| Failure::file(path, error))?;
+    let digest = Sha256::digest(source);
+    Ok(Header {
+        target: "sim".into(),
+        ringfence_version: env!("CARGO_PKG_VERSION").into(),
+        scenario: scenario.name.clone(),
+        description: scenario.description.clone(),
+        scenario_sha256: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
+        platform: scenario.platform.name.clone(),
+        kernel: None,
+        seed: scenario.seed,
+    })
+}

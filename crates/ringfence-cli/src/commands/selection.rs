@@ -1,0 +1,64 @@
+//! The scenario that `plan` and `run` work on, with what the command line changes in it.
+
+use ringfence_scenario::model::{Case, Scenario};
+use ringfence_scenario::quantity;
+
+use crate::arguments::Selection;
+use crate::outcome::Failure;
+
+/// Loads the scenario and applies the flags.
+pub fn load(selection: &Selection) -> Result<Scenario, Failure> {
+    let mut scenario = ringfence_scenario::load(&selection.scenario)?;
+    if let Some(seed) = selection.seed {
+        scenario.seed = seed;
+    }
+    if let Some(text) = &selection.duration {
+        scenario.duration_ns = duration(text)?;
+    }
+    if !selection.cases.is_empty() {
+        select_cases(&mut scenario, &selection.cases)?;
+    }
+    Ok(scenario)
+}
+
+fn duration(text: &str) -> Result<u64, Failure> {
+    match quantity::TIME.parse(text) {
+        Ok(0) => Err(Failure::Error(
+            "--duration: found 0, expected more than 0".into(),
+        )),
+        Ok(duration_ns) => Ok(duration_ns),
+        Err(_) => Err(Failure::Error(format!(
+            "--duration: found '{text}', expected a time such as {}",
+            quantity::TIME.example
+        ))),
+    }
+}
+
+fn select_cases(scenario: &mut Scenario, names: &[String]) -> Result<(), Failure> {
+    for name in names {
+        if !scenario.cases.iter().any(|case| matches(case, name)) {
+            let known: Vec<_> = scenario
+                .cases
+                .iter()
+                .map(|case| case.name.as_str())
+                .collect();
+            return Err(Failure::Error(format!(
+                "--case: no case is called '{name}'; there are {}",
+                known.join(", ")
+            )));
+        }
+    }
+    scenario
+        .cases
+        .retain(|case| names.iter().any(|name| matches(case, name)));
+    Ok(())
+}
+
+/// `solo` stands for every `solo/GANG`.
+fn matches(case: &Case, name: &str) -> bool {
+    case.name == name
+        || case
+            .name
+            .strip_prefix(name)
+            .is_some_and(|rest| rest.starts_with('/'))
+}

@@ -1,0 +1,189 @@
+//! Two records, or two cases, side by side.
+
+use std::io::Write;
+
+use anstyle::Style;
+use ringfence_analysis::compare::{
+    BestEffortComparison, Better, CaseComparison, Comparison, Difference, Pair, TaskComparison,
+};
+
+use crate::text_table::{print, table};
+use crate::{Error, units};
+
+/// Stands in a cell without a value.
+const NOTHING: &str = "–";
+
+/// Writes what differs as text, coloured as [`terminal`](crate::terminal) is.
+///
+/// `names` are what the reader calls the two sides, such as their file names.
+///
+/// # Errors
+/// When `out` fails.
+pub fn write(comparison: &Comparison, names: [&str; 2], out: &mut impl Write) -> Result<(), Error> {
+    let bold = Style::new().bold();
+    for case in &comparison.cases {
+        writeln!(
+            out,
+            "{bold}{}: {}.{bold:#}",
+            title(case),
+            better(case.better, names)
+        )?;
+    }
+    if comparison.cases.is_empty() {
+        writeln!(
+            out,
+            "{bold}The records have no case of the same name.{bold:#}"
+        )?;
+    }
+    writeln!(out)?;
+    differences("Set-up", &comparison.differences, out)?;
+    for case in &comparison.cases {
+        differences(&title(case), &case.differences, out)?;
+    }
+    for (name, missing) in names
+        .iter()
+        .zip([&comparison.only_first, &comparison.only_second])
+    {
+        if !missing.is_empty() {
+            writeln!(out, "Only in {name}: {}\n", missing.join(", "))?;
+        }
+    }
+    tasks(&comparison.cases, names, out)?;
+    best_effort(&comparison.cases, names, out)
+}
+
+/// Writes the comparison as one JSON value; units are in the keys.
+///
+/// # Errors
+/// When `out` fails.
+pub fn write_json(comparison: &Comparison, out: &mut impl Write) -> Result<(), Error> {
+    serde_json::to_writer_pretty(&mut *out, comparison)?;
+    writeln!(out)?;
+    Ok(())
+}
+
+fn title(case: &CaseComparison) -> String {
+    if case.first == case.second {
+        return case.first.clone();
+    }
+    format!("{} and {}", case.first, case.second)
+}
+
+fn better(better: Better, [first, second]: [&str; 2]) -> String {
+    match better {
+        Better::First => format!("{first} is better"),
+        Better::Second => format!("{second} is better"),
+        Better::Equal => "no difference".into(),
+        Better::Mixed => "each is better for some task".into(),
+    }
+}
+
+fn differences(title: &str, found: &[Difference], out: &mut impl Write) -> Result<(), Error> {
+    if found.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "{title} differs:")?;
+    for Difference {
+        what,
+        first,
+        second,
+    } in found
+    {
+        writeln!(out, "  {what}: {first} → {second}")?;
+    }
+    writeln!(out)?;
+    Ok(())
+}
+
+fn tasks(cases: &[CaseComparison], names: [&str; 2], out: &mut impl Write) -> Result<(), Error> {
+    if cases.iter().all(|case| case.tasks.is_empty()) {
+        return Ok(());
+    }
+    let mut table = table(
+        &[
+            "Case", "Task", "", "Jobs", "Missed", "Median", "99 %", "Longest",
+        ],
+        3,
+    );
+    for case in cases {
+        for task in &case.tasks {
+            let labels = [title(case), task.task.clone()];
+            table.add_row([&labels[..], &side(task, names[0], |pair| pair.first)].concat());
+            let blank = [String::new(), String::new()];
+            table.add_row([&blank[..], &side(task, names[1], |pair| pair.second)].concat());
+            table.add_row([&blank[..], &ratios(task)].concat());
+        }
+    }
+    print(&table, out)
+}
+
+fn side(task: &TaskComparison, name: &str, of: fn(&Pair) -> u64) -> [String; 6] {
+    let time = |pair: &Option<Pair>| {
+        pair.as_ref().map_or_else(
+            || NOTHING.into(),
+            |pair| units::duration_in_column(of(pair)),
+        )
+    };
+    [
+        name.into(),
+        of(&task.jobs).to_string(),
+        of(&task.missed).to_string(),
+        time(&task.median_ns),
+        time(&task.p99_ns),
+        time(&task.max_ns),
+    ]
+}
+
+fn ratios(task: &TaskComparison) -> [String; 6] {
+    let blank = String::new;
+    let times = [&task.median_ns, &task.p99_ns, &task.max_ns].map(|pair| ratio(pair.as_ref()));
+    let [median, p99, longest] = times;
+    ["ratio".into(), blank(), blank(), median, p99, longest]
+}
+
+fn ratio(pair: Option<&Pair>) -> String {
+    pair.and_then(|pair| pair.ratio)
+        .map_or_else(|| NOTHING.into(), units::factor)
+}
+
+fn best_effort(
+    cases: &[CaseComparison],
+    [first, second]: [&str; 2],
+    out: &mut impl Write,
+) -> Result<(), Error> {
+    if cases.iter().all(|case| case.best_effort.is_empty()) {
+        return Ok(());
+    }
+    let mut table = table(&["Case", "Best-effort", "", first, second, "Ratio"], 3);
+    for case in cases {
+        for work in &case.best_effort {
+            let [core_time, traffic] = best_effort_rows(work);
+            table.add_row([&[title(case), work.thread.clone()][..], &core_time].concat());
+            table.add_row([&[String::new(), String::new()][..], &traffic].concat());
+        }
+    }
+    print(&table, out)
+}
+
+fn best_effort_rows(work: &BestEffortComparison) -> [[String; 4]; 2] {
+    let core_time = &work.core_time_ns_per_second;
+    let traffic = work.bytes_per_second.as_ref();
+    let share = |ns_per_second: u64| units::percent(ns_per_second as f64 / 1e9);
+    let rate = |of: fn(&Pair) -> u64| {
+        traffic.map_or_else(|| NOTHING.into(), |pair| units::bandwidth(of(pair) as f64))
+    };
+    [
+        [
+            "core time".into(),
+            share(core_time.first),
+            share(core_time.second),
+            ratio(Some(core_time)),
+        ],
+        [
+            "traffic".into(),
+            rate(|pair| pair.first),
+            rate(|pair| pair.second),
+            ratio(traffic),
+        ],
+    ]
+}

@@ -1,0 +1,140 @@
+//! Cases side by side, as rows of words: the terminal and the page show the same.
+
+use ringfence_analysis::statistics::{CoreStatistics, TaskStatistics};
+use ringfence_analysis::summary::{CaseSummary, Summary};
+
+use crate::units;
+use crate::wording::Mark;
+
+/// Stands in a cell without a value.
+const NOTHING: &str = "–";
+
+/// A task in a case.
+pub struct TaskRow<'a> {
+    /// First row of its task.
+    pub first: bool,
+    pub task: &'a str,
+    pub case: &'a str,
+    pub mark: Mark,
+    pub jobs: u64,
+    pub missed: u64,
+    pub median: String,
+    pub p99: String,
+    pub longest: String,
+    pub deadline: String,
+    pub slowdown: String,
+}
+
+/// The tasks of a case that can be relied on.
+pub fn tasks(case: &CaseSummary) -> impl Iterator<Item = &TaskStatistics> {
+    case.statistics
+        .iter()
+        .flat_map(|statistics| &statistics.tasks)
+}
+
+/// All tasks in all cases, grouped by task.
+pub fn task_rows(summary: &Summary) -> Vec<TaskRow<'_>> {
+    let mut names: Vec<&str> = Vec::new();
+    for task in summary.cases.iter().flat_map(tasks) {
+        if !names.contains(&task.task.as_str()) {
+            names.push(&task.task);
+        }
+    }
+    let mut rows = Vec::new();
+    for name in names {
+        let solo_ns = solo_median_ns(summary, name);
+        let before = rows.len();
+        for case in &summary.cases {
+            let found = tasks(case).filter(|task| task.task == name);
+            rows.extend(found.map(|task| TaskRow::of(case, task, solo_ns)));
+        }
+        rows[before].first = true;
+    }
+    rows
+}
+
+impl<'a> TaskRow<'a> {
+    fn of(case: &'a CaseSummary, task: &'a TaskStatistics, solo_ns: Option<u64>) -> Self {
+        let response = task.response.as_ref();
+        let slowdown = response
+            .zip(solo_ns)
+            .map(|(r, solo)| r.median_ns as f64 / solo.max(1) as f64);
+        TaskRow {
+            first: false,
+            task: &task.task,
+            case: &case.name,
+            mark: if task.missed > 0 {
+                Mark::Missed
+            } else {
+                Mark::Kept
+            },
+            jobs: task.jobs,
+            missed: task.missed,
+            median: time(response.map(|r| r.median_ns)),
+            p99: time(response.map(|r| r.p99_ns)),
+            longest: time(response.map(|r| r.max_ns)),
+            deadline: units::duration(task.deadline_ns),
+            slowdown: slowdown.map_or_else(|| NOTHING.into(), units::factor),
+        }
+    }
+}
+
+/// A task's median response time without company, in nanoseconds.
+fn solo_median_ns(summary: &Summary, task: &str) -> Option<u64> {
+    let solo = summary.cases.iter().filter(|case| is_solo(case));
+    let mut found = solo
+        .flat_map(tasks)
+        .filter(|statistics| statistics.task == task);
+    found.find_map(|statistics| Some(statistics.response.as_ref()?.median_ns))
+}
+
+/// Whether a case only measures tasks without company: `solo`, or `solo/` and a task or gang.
+pub fn is_solo(case: &CaseSummary) -> bool {
+    case.name == "solo" || case.name.starts_with("solo/")
+}
+
+fn time(ns: Option<u64>) -> String {
+    ns.map_or_else(|| NOTHING.into(), units::duration_in_column)
+}
+
+/// What the best-effort work of a case got, all cores together.
+pub struct BestEffortRow<'a> {
+    pub case: &'a str,
+    pub core_time: String,
+    /// The part of all cores' time.
+    pub share: String,
+    /// Bytes read per second.
+    pub read: String,
+    /// Bytes written per second.
+    pub written: String,
+    /// The part of all cores' time in which the core was throttled.
+    pub throttled: String,
+}
+
+/// The cases with best-effort work that can be relied on.
+pub fn best_effort_rows(summary: &Summary) -> Vec<BestEffortRow<'_>> {
+    summary.cases.iter().filter_map(BestEffortRow::of).collect()
+}
+
+impl<'a> BestEffortRow<'a> {
+    fn of(case: &'a CaseSummary) -> Option<Self> {
+        let statistics = case.statistics.as_ref()?;
+        if statistics.best_effort.is_empty() {
+            return None;
+        }
+        let total =
+            |field: fn(&CoreStatistics) -> u64| statistics.cores.iter().map(field).sum::<u64>();
+        let end_ns = case.end_ns?.max(1) as f64;
+        let all_ns = end_ns * statistics.cores.len().max(1) as f64;
+        let core_time_ns = total(|core| core.best_effort_ns);
+        let per_second = |bytes: u64| units::bandwidth(bytes as f64 * 1e9 / end_ns);
+        Some(BestEffortRow {
+            case: &case.name,
+            core_time: units::duration_in_column(core_time_ns),
+            share: units::percent(core_time_ns as f64 / all_ns),
+            read: per_second(total(|core| core.best_effort_read_bytes)),
+            written: per_second(total(|core| core.best_effort_write_bytes)),
+            throttled: units::percent(total(|core| core.throttled_ns) as f64 / all_ns),
+        })
+    }
+}

@@ -1,0 +1,164 @@
+//! A summary for the terminal: the verdict first, then a table.
+//!
+//! The text is coloured. Write it to `anstream::stdout()`, which takes the
+//! colours out where they are not wanted: not a terminal, or `NO_COLOR` is set.
+
+use std::io::Write;
+
+use anstyle::{AnsiColor, Style};
+use ringfence_analysis::summary::{CaseSummary, Summary};
+use ringfence_analysis::verdict::{ClaimKind, Outcome};
+
+use crate::Error;
+use crate::report::Report;
+use crate::rows;
+use crate::text_table::{print, table};
+use crate::wording::{self, Mark};
+
+/// Sentences go to a new line before they pass this column.
+const LINE_COLUMNS: usize = 80;
+
+/// Breaches shown for each claim that does not hold.
+const EVIDENCE_LINES: usize = 3;
+
+/// Writes the summary.
+///
+/// # Errors
+/// When `out` fails.
+pub fn write(report: &Report, out: &mut impl Write) -> Result<(), Error> {
+    let summary = &report.summary;
+    let bold = Style::new().bold();
+    let mut headline = wording::headline(summary);
+    if headline.chars().count() > LINE_COLUMNS {
+        headline = headline.replace("; ", ";\n");
+    }
+    writeln!(out, "{bold}{headline}{bold:#}\n")?;
+    if let Some(damage) = &summary.damage {
+        let style = style(Mark::Missed);
+        writeln!(out, "{style}{damage}{style:#}\n")?;
+    }
+    verdicts(summary, out)?;
+    tasks(summary, out)?;
+    best_effort(summary, out)?;
+    for case in &summary.cases {
+        breaches(case, out)?;
+    }
+    let header = &summary.header;
+    writeln!(
+        out,
+        "{} on {} ({}), seed {}, scenario {:.12}",
+        header.scenario, header.platform, header.target, header.seed, header.scenario_sha256
+    )?;
+    Ok(())
+}
+
+fn style(mark: Mark) -> Style {
+    let style = Style::new();
+    match mark {
+        Mark::Kept => style.fg_color(Some(AnsiColor::Green.into())),
+        Mark::Missed => style.fg_color(Some(AnsiColor::Red.into())).bold(),
+        Mark::Open => style,
+    }
+}
+
+fn verdicts(summary: &Summary, out: &mut impl Write) -> Result<(), Error> {
+    let width = summary
+        .cases
+        .iter()
+        .map(|case| case.name.chars().count())
+        .max()
+        .unwrap_or(0);
+    for case in &summary.cases {
+        let mark = Mark::of_case(case);
+        let style = style(mark);
+        write!(out, "{style}{} {:width$}{style:#}", mark.sign(), case.name)?;
+        let mut column = width + 2;
+        for sentence in wording::sentences(case) {
+            let length = sentence.chars().count() + 2;
+            if column + length > LINE_COLUMNS && column > width + 2 {
+                write!(out, "\n{:1$}", "", width + 2)?;
+                column = width + 2;
+            }
+            write!(out, "  {sentence}")?;
+            column += length;
+        }
+        writeln!(out)?;
+    }
+    writeln!(out)?;
+    Ok(())
+}
+
+fn tasks(summary: &Summary, out: &mut impl Write) -> Result<(), Error> {
+    let rows = rows::task_rows(summary);
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let header = [
+        "Task", "Case", "Jobs", "Missed", "Median", "99 %", "Longest", "Slowdown",
+    ];
+    let mut table = table(&header, 2);
+    for row in rows {
+        let task = if row.first { row.task } else { "" };
+        let (jobs, missed) = (row.jobs.to_string(), row.missed.to_string());
+        let (times, slowdown) = ([&row.median, &row.p99, &row.longest], &row.slowdown);
+        let [median, p99, longest] = times;
+        table.add_row([
+            task, row.case, &jobs, &missed, median, p99, longest, slowdown,
+        ]);
+    }
+    print(&table, out)
+}
+
+fn best_effort(summary: &Summary, out: &mut impl Write) -> Result<(), Error> {
+    let rows = rows::best_effort_rows(summary);
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let header = [
+        "Best-effort",
+        "Core time",
+        "Of all",
+        "Read",
+        "Written",
+        "Throttled",
+    ];
+    let mut table = table(&header, 1);
+    for row in rows {
+        table.add_row([
+            row.case,
+            &row.core_time,
+            &row.share,
+            &row.read,
+            &row.written,
+            &row.throttled,
+        ]);
+    }
+    print(&table, out)
+}
+
+/// Evidence for what a case claims and does not hold; misses of a case that
+/// claims no isolation are what it is there to show.
+fn breaches(case: &CaseSummary, out: &mut impl Write) -> Result<(), Error> {
+    let failed = case.verdict.claims.iter().filter(|claim| {
+        claim.outcome == Outcome::Fail
+            && (claim.kind != ClaimKind::Deadlines || case.verdict.claims_isolation)
+    });
+    for claim in failed {
+        writeln!(
+            out,
+            "{}: {}: {}",
+            case.name,
+            wording::claim_name(claim.kind),
+            wording::outcome(claim)
+        )?;
+        for breach in claim.evidence.iter().take(EVIDENCE_LINES) {
+            writeln!(out, "  {}", wording::breach(breach))?;
+        }
+        let more = claim.breaches.saturating_sub(EVIDENCE_LINES as u64);
+        if more > 0 {
+            writeln!(out, "  and {more} more")?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}

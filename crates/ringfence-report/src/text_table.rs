@@ -1,0 +1,32 @@
+//! Tables of plain text.
+
+use std::io::Write;
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, ContentArrangement, Table};
+
+use crate::Error;
+
+/// A table without borders; all columns after the first `texts` are numbers.
+pub fn table(header: &[&str], texts: usize) -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(NOTHING)
+        .set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(header.to_vec());
+    for (index, column) in table.column_iter_mut().enumerate() {
+        if index >= texts {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}
+
+/// Writes the table without the blanks at the ends of its lines, and an empty line.
+pub fn print(table: &Table, out: &mut impl Write) -> Result<(), Error> {
+    for line in table.lines() {
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    writeln!(out)?;
+    Ok(())
+}

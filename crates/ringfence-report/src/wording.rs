@@ -1,0 +1,196 @@
+//! The sentences of a verdict: the same words in every report.
+
+use ringfence_analysis::summary::{CaseSummary, Summary};
+use ringfence_analysis::verdict::{Breach, ClaimKind, ClaimResult, Outcome};
+
+use crate::rows::is_solo;
+use crate::units::{count, duration};
+
+/// Cases that a headline names before it only counts the rest.
+const HEADLINE_CASES: usize = 3;
+
+/// How a case, or a claim, came out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mark {
+    /// Everything claimed holds.
+    Kept,
+    /// Something claimed does not hold.
+    Missed,
+    /// There was nothing to judge, or no way to.
+    Open,
+}
+
+impl Mark {
+    /// Of a case.
+    pub fn of_case(case: &CaseSummary) -> Self {
+        if case.verdict.passed() {
+            return Mark::Kept;
+        }
+        let failed = case
+            .verdict
+            .claims
+            .iter()
+            .any(|claim| claim.outcome == Outcome::Fail);
+        if failed { Mark::Missed } else { Mark::Open }
+    }
+
+    /// Of one claim.
+    pub fn of_claim(claim: &ClaimResult) -> Self {
+        match claim.outcome {
+            Outcome::Pass => Mark::Kept,
+            Outcome::Fail => Mark::Missed,
+            Outcome::NotClaimed | Outcome::NotJudged => Mark::Open,
+        }
+    }
+
+    /// Its style class in the page.
+    pub fn class(self) -> &'static str {
+        match self {
+            Mark::Kept => "kept",
+            Mark::Missed => "missed",
+            Mark::Open => "open",
+        }
+    }
+
+    /// A sign that does not depend on colour.
+    pub fn sign(self) -> &'static str {
+        match self {
+            Mark::Kept => "✓",
+            Mark::Missed => "✗",
+            Mark::Open => "–",
+        }
+    }
+}
+
+/// The verdict on a whole record in one sentence.
+pub fn headline(summary: &Summary) -> String {
+    let mut cases: Vec<_> = summary.cases.iter().filter(|case| !is_solo(case)).collect();
+    if cases.is_empty() {
+        cases = summary.cases.iter().collect();
+    }
+    cases.sort_by_key(|case| !case.verdict.claims_isolation);
+    let mut parts: Vec<String> = cases
+        .iter()
+        .take(HEADLINE_CASES)
+        .map(|case| in_headline(case))
+        .collect();
+    if cases.len() > HEADLINE_CASES {
+        parts.push(format!(
+            "{} more below",
+            count((cases.len() - HEADLINE_CASES) as u64, "case")
+        ));
+    }
+    if parts.is_empty() {
+        return "The record holds no case.".into();
+    }
+    capitalised(&format!("{}.", parts.join("; ")))
+}
+
+fn in_headline(case: &CaseSummary) -> String {
+    let broken = case
+        .verdict
+        .claims
+        .iter()
+        .find(|claim| claim.outcome == Outcome::Fail && claim.kind != ClaimKind::Deadlines);
+    match broken {
+        Some(claim) => format!("under {} {}", case.name, claim_result(claim)),
+        None => format!("under {} {}", case.name, deadlines(case)),
+    }
+}
+
+/// The verdict on a case, the most important first.
+pub fn sentences(case: &CaseSummary) -> Vec<String> {
+    let claims = case.verdict.claims.iter().filter(|claim| match claim.kind {
+        ClaimKind::Deadlines => false,
+        ClaimKind::OneGangAtATime | ClaimKind::Budgets => claim.outcome != Outcome::NotClaimed,
+        ClaimKind::CompleteRecord | ClaimKind::WorkConservation | ClaimKind::Throttling => {
+            claim.outcome == Outcome::Fail
+        }
+    });
+    std::iter::once(deadlines(case))
+        .chain(claims.map(claim_result))
+        .map(|text| capitalised(&format!("{text}.")))
+        .collect()
+}
+
+fn deadlines(case: &CaseSummary) -> String {
+    let (jobs, misses) = (case.verdict.jobs, case.verdict.misses);
+    match (jobs, misses) {
+        _ if case.statistics.is_none() => "the deadlines could not be judged".into(),
+        (0, _) => "no job was due".into(),
+        (1, 0) => "the only job met its deadline".into(),
+        (_, 0) => format!("all {jobs} jobs met their deadline"),
+        _ => format!("{misses} of {} missed their deadline", count(jobs, "job")),
+    }
+}
+
+/// What a claim means.
+pub fn claim_name(kind: ClaimKind) -> &'static str {
+    match kind {
+        ClaimKind::CompleteRecord => "The record is complete and free of contradictions",
+        ClaimKind::OneGangAtATime => "One gang at a time runs in every partition",
+        ClaimKind::WorkConservation => "The highest runnable gang runs",
+        ClaimKind::Budgets => "Best-effort traffic stays within the budgets",
+        ClaimKind::Throttling => "Throttled cores run no best-effort work",
+        ClaimKind::Deadlines => "Every job finishes by its deadline",
+    }
+}
+
+/// What came out, as a clause.
+fn claim_result(claim: &ClaimResult) -> String {
+    let subject = match claim.kind {
+        ClaimKind::CompleteRecord => "the record",
+        ClaimKind::OneGangAtATime => "one gang at a time",
+        ClaimKind::WorkConservation => "running the highest gang",
+        ClaimKind::Budgets => "budgets",
+        ClaimKind::Throttling => "throttling",
+        ClaimKind::Deadlines => "the deadlines",
+    };
+    match (claim.outcome, claim.kind) {
+        (Outcome::Fail, ClaimKind::CompleteRecord) => "the record cannot be relied on".into(),
+        (Outcome::Fail, ClaimKind::Budgets) => {
+            format!("budgets were exceeded {}", count(claim.breaches, "time"))
+        }
+        (Outcome::Fail, _) => format!("{subject} was broken {}", count(claim.breaches, "time")),
+        (Outcome::Pass, _) => format!("{subject} held"),
+        (Outcome::NotClaimed, _) => format!("{subject} was not claimed"),
+        (Outcome::NotJudged, _) => format!("{subject} could not be judged"),
+    }
+}
+
+/// What was looked at, such as `60 jobs`.
+pub fn checked(claim: &ClaimResult) -> String {
+    let noun = match claim.kind {
+        ClaimKind::CompleteRecord => "section",
+        ClaimKind::OneGangAtATime | ClaimKind::WorkConservation => "stretch on a core",
+        ClaimKind::Budgets => "period of a core",
+        ClaimKind::Throttling => "throttling",
+        ClaimKind::Deadlines => "job",
+    };
+    count(claim.checked, noun)
+}
+
+/// What came out of a claim, for a column of a table.
+pub fn outcome(claim: &ClaimResult) -> String {
+    match claim.outcome {
+        Outcome::Pass => "held".into(),
+        Outcome::Fail => format!("broken {}", count(claim.breaches, "time")),
+        Outcome::NotClaimed => "not claimed".into(),
+        Outcome::NotJudged => "not judged".into(),
+    }
+}
+
+/// One breach of a claim.
+pub fn breach(breach: &Breach) -> String {
+    let core = breach
+        .core
+        .map_or_else(String::new, |core| format!(", core {core}"));
+    format!("at {}{core}: {}", duration(breach.time_ns), breach.text)
+}
+
+fn capitalised(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(rest).collect()
+    })
+}

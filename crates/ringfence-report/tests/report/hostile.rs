@@ -1,0 +1,94 @@
+//! Names are data: none of them may break out of a report.
+
+use crate::sample;
+use proptest::prelude::*;
+use ringfence_record::event::Event;
+use ringfence_report::{Report, html, perfetto, terminal};
+
+const HOSTILE: &str = "</script><img src=x onerror=alert(1)><!--";
+
+/// The sample of one case with every name replaced.
+fn renamed(name: &str) -> Report {
+    let mut header = sample::header();
+    header.scenario = name.into();
+    header.description = name.into();
+    header.platform = name.into();
+    let mut events = sample::events();
+    let end = events
+        .iter()
+        .position(|event| matches!(event, Event::CaseEnd { .. }));
+    events.truncate(end.expect("the sample has an end") + 1);
+    if let Event::CaseBegin(case) = &mut events[0] {
+        case.name = name.into();
+        case.partitions[0].name = name.into();
+        case.gangs[0].name = name.into();
+        case.tasks[0].name = name.into();
+        case.threads[0].name = name.into();
+    }
+    events.insert(
+        1,
+        Event::Message {
+            time_ns: 0,
+            text: name.into(),
+        },
+    );
+    sample::report_of(&header, &events)
+}
+
+fn page(report: &Report) -> String {
+    let mut page = Vec::new();
+    html::write(report, &mut page).expect("a vector takes everything");
+    String::from_utf8(page).expect("the page is UTF-8")
+}
+
+/// What the browser reads as script data.
+fn page_data(page: &str) -> &str {
+    let begin = r#"<script id="report-data" type="application/json">"#;
+    let data = page.split_once(begin).expect("the page has data").1;
+    data.split_once("</script>").expect("the data ends").0
+}
+
+#[test]
+fn markup_in_names_is_text() {
+    let page = page(&renamed(HOSTILE));
+    assert!(!page.contains("<img src=x"));
+    assert_eq!(
+        page.matches("</script>").count(),
+        page.matches("<script").count()
+    );
+    assert!(page_data(&page).contains(r"\u003c/script>"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn any_name_leaves_page_and_trace_whole(name in "\\PC{0,12}[<>&\"'\\\\\u{2028}]{0,4}") {
+        let report = renamed(&name);
+        let page = page(&report);
+        let data: serde_json::Value = serde_json::from_str(page_data(&page)).unwrap();
+        prop_assert_eq!(&data["case_names"][0], &serde_json::Value::String(name));
+        prop_assert!(page.trim_end().ends_with("</html>"));
+        perfetto::write(&report, &mut Vec::new()).unwrap();
+        terminal::write(&report, &mut Vec::new()).unwrap();
+    }
+}
+
+#[test]
+fn a_damaged_record_is_reported_up_to_the_damage() {
+    let events = sample::events();
+    let mut writer = ringfence_record::Writer::new(Vec::new(), &sample::header()).unwrap();
+    events.iter().for_each(|event| writer.write(event).unwrap());
+    let record = writer.finish().unwrap();
+    let run = ringfence_analysis::run::Run::read(&record[..record.len() * 9 / 10]).unwrap();
+    let report = Report::new(run);
+    let page = page(&report);
+    assert!(page.contains("the record ends early"));
+    let mut text = Vec::new();
+    terminal::write(&report, &mut text).unwrap();
+    assert!(
+        String::from_utf8(text)
+            .unwrap()
+            .contains("the record ends early")
+    );
+}

@@ -1,0 +1,5 @@
+//! Every report of a made-up run.
+
+mod hostile;
+mod sample;
+mod text;

@@ -1,0 +1,175 @@
+//! Cases: presets, their settings, and who takes part.
+
+use super::Checker;
+use crate::diagnostic::Span;
+use crate::file::Located;
+use crate::file::scenario::CaseTable;
+use crate::file::value::{Flag, Names};
+use crate::model::{Case, Scheduling};
+
+/// A case that is known by its name.
+struct Preset {
+    name: &'static str,
+    scheduling: Scheduling,
+    regulation: bool,
+    best_effort: bool,
+    /// Whether each gang runs in a case of its own.
+    one_gang_each: bool,
+}
+
+const PRESETS: [Preset; 3] = [
+    Preset {
+        name: "solo",
+        scheduling: Scheduling::FixedPriority,
+        regulation: false,
+        best_effort: false,
+        one_gang_each: true,
+    },
+    Preset {
+        name: "co-run",
+        scheduling: Scheduling::FixedPriority,
+        regulation: false,
+        best_effort: true,
+        one_gang_each: false,
+    },
+    Preset {
+        name: "rt-gang",
+        scheduling: Scheduling::Gang,
+        regulation: true,
+        best_effort: true,
+        one_gang_each: false,
+    },
+];
+
+impl Checker<'_> {
+    /// The cases in the order of the file, `solo` expanded.
+    pub(super) fn cases(&mut self) -> Vec<Case> {
+        let tables = &self.file.case;
+        if tables.is_empty() && self.complete {
+            self.problems.report_with_help(
+                self.file.scenario.span,
+                "no case in the file",
+                "at least one [[case]]",
+                "for example [[case]] with name = \"rt-gang\"",
+            );
+        }
+        let mut cases: Vec<Case> = Vec::new();
+        for table in tables {
+            for case in self.case(&table.value) {
+                self.refuse_second(&case, &cases, table.value.name.span);
+                cases.push(case);
+            }
+        }
+        cases
+    }
+
+    fn refuse_second(&mut self, case: &Case, earlier: &[Case], span: Span) {
+        if earlier.iter().any(|other| other.name == case.name) {
+            self.problems.report(
+                span,
+                format!("the case `{}` a second time", case.name),
+                "a different name for each case",
+            );
+        }
+    }
+
+    /// One case of the file; several for `solo`, none when it cannot be built.
+    fn case(&mut self, table: &CaseTable) -> Vec<Case> {
+        let name = &table.name.value.0;
+        let preset = PRESETS.iter().find(|preset| preset.name == name);
+        let gangs = self.case_gangs(table.gangs.as_ref());
+        let best_effort = self.case_best_effort(
+            table.best_effort.as_ref(),
+            preset.is_none_or(|preset| preset.best_effort),
+        );
+        let Some(scheduling) = self.case_scheduling(table, preset) else {
+            return Vec::new();
+        };
+        let flag = |field: &Option<Located<Flag>>, default: bool| {
+            field.as_ref().map_or(default, |flag| flag.value.0)
+        };
+        let case = Case {
+            name: name.clone(),
+            scheduling,
+            regulation: flag(
+                &table.regulation,
+                preset.is_some_and(|preset| preset.regulation),
+            ),
+            interference: flag(&table.interference, true),
+            gangs,
+            best_effort,
+        };
+        match preset {
+            Some(preset) if preset.one_gang_each && self.file.gang.len() > 1 => {
+                self.one_case_per_gang(&case)
+            }
+            _ => vec![case],
+        }
+    }
+
+    fn one_case_per_gang(&self, case: &Case) -> Vec<Case> {
+        let with_gang = |&gang: &usize| Case {
+            name: format!("{}/{}", case.name, self.file.gang[gang].value.name.value.0),
+            gangs: vec![gang],
+            ..case.clone()
+        };
+        case.gangs.iter().map(with_gang).collect()
+    }
+
+    fn case_scheduling(
+        &mut self,
+        table: &CaseTable,
+        preset: Option<&Preset>,
+    ) -> Option<Scheduling> {
+        let stated = table.scheduling.as_ref().map(|field| field.value.into());
+        let scheduling = stated.or(preset.map(|preset| preset.scheduling));
+        if scheduling.is_none() && self.complete {
+            let presets = PRESETS.map(|preset| preset.name);
+            self.problems.report_with_help(
+                table.name.span,
+                format!("the case `{}` without `scheduling`", table.name.value.0),
+                "`scheduling`: \"fixed-priority\" or \"gang\"",
+                format!(
+                    "only the presets {} do without",
+                    crate::file::quoted(&presets, "and")
+                ),
+            );
+        }
+        scheduling
+    }
+
+    fn case_gangs(&mut self, field: Option<&Located<Names>>) -> Vec<usize> {
+        let names: Vec<&str> = self
+            .file
+            .gang
+            .iter()
+            .map(|gang| gang.value.name.value.0.as_str())
+            .collect();
+        let Some(field) = field else {
+            return (0..names.len()).collect();
+        };
+        if field.value.0.is_empty() {
+            self.problems
+                .report(field.span, "a case without a gang", "at least one gang");
+        }
+        self.find_all("gang", &field.value, &names)
+    }
+
+    fn case_best_effort(
+        &mut self,
+        field: Option<&Located<Names>>,
+        default_all: bool,
+    ) -> Vec<usize> {
+        let names: Vec<&str> = self
+            .file
+            .best_effort
+            .iter()
+            .map(|entry| entry.value.name.value.0.as_str())
+            .collect();
+        match field {
+            Some(field) => self.find_all("best-effort work", &field.value, &names),
+            None if default_all => (0..names.len()).collect(),
+            None => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! Platforms: sizes that divide, powers of two, banks that can all be reached.
+
+use super::timing::timing;
+use crate::diagnostic::Problems;
+use crate::file::platform::{
+    AddressBits, ControllerTable, CoreTable, DramTable, L1Table, LlcTable, MemoryTable, OsTable,
+    PlatformFile,
+};
+use crate::file::value::{Count, Size, Time};
+use crate::file::{List, Located};
+use crate::platform::{CoreModel, Dram, DramController, L1, Llc, MemorySystem, OsCosts, Platform};
+use crate::quantity::{BANDWIDTH, SIZE, TIME};
+
+const LINE_BYTES: std::ops::RangeInclusive<u64> = 16..=256;
+const TICK_NS: std::ops::RangeInclusive<u64> = 1_000..=1_000_000_000;
+const LLC_BANKS_MAX_LOG2: usize = 6;
+/// Caches and rows stay in 32 bits with room for arithmetic.
+const CACHE_BYTES_MAX: u64 = 1 << 30;
+/// Banks of all ranks of a channel: the simulated controller keeps a bit for each in 64 bits.
+const DRAM_BANKS_MAX: u64 = 64;
+/// 48 bits of physical address.
+const DRAM_BYTES_MAX: u128 = 1 << 48;
+
+/// Checks a platform; gives nothing when `problems` has or gets any.
+pub(crate) fn platform(file: &PlatformFile, problems: &mut Problems) -> Option<Platform> {
+    let platform = Platform {
+        name: file.name.value.0.clone(),
+        description: file
+            .description
+            .as_ref()
+            .map(|text| text.value.0.clone())
+            .unwrap_or_default(),
+        cores: file.cores.value.0 as u16,
+        frequency_hz: file.frequency.value.0,
+        os: os(&file.os.value, problems),
+        memory: file.memory.as_ref().map(|table| memory(table, problems)),
+    };
+    problems.is_empty().then_some(platform)
+}
+
+fn os(table: &OsTable, problems: &mut Problems) -> OsCosts {
+    let at_most_a_second = |cost: &Located<Time>, problems: &mut Problems| {
+        if cost.value.0 > *TICK_NS.end() {
+            let found = format!("a cost of {}", TIME.format(cost.value.0));
+            problems.report(cost.span, found, "at most 1 s");
+        }
+        cost.value.0
+    };
+    let tick = &table.tick;
+    if !TICK_NS.contains(&tick.value.0) {
+        problems.report(
+            tick.span,
+            format!("a tick of {}", TIME.format(tick.value.0)),
+            "1 us to 1 s",
+        );
+    }
+    OsCosts {
+        context_switch_ns: at_most_a_second(&table.context_switch, problems),
+        interrupt_ns: at_most_a_second(&table.interrupt, problems),
+        reschedule_latency_ns: at_most_a_second(&table.reschedule_latency, problems),
+        tick_ns: tick.value.0,
+    }
+}
+
+fn memory(table: &Located<MemoryTable>, problems: &mut Problems) -> MemorySystem {
+    let table = &table.value;
+    let line_bytes = table.line.value.0;
+    if !LINE_BYTES.contains(&line_bytes) || !line_bytes.is_power_of_two() {
+        problems.report(
+            table.line.span,
+            format!("a cache line of {}", SIZE.format(line_bytes)),
+            "a power of two from 16 B to 256 B",
+        );
+    }
+    let l1 = l1(&table.l1.value, line_bytes, problems);
+    let llc = llc(&table.llc.value, line_bytes, problems);
+    if llc.size_bytes <= l1.size_bytes {
+        problems.report(
+            table.llc.value.size.span,
+            format!(
+                "a last-level cache of {}",
+                SIZE.format(u64::from(llc.size_bytes))
+            ),
+            format!(
+                "more than the first-level cache's {}",
+                SIZE.format(u64::from(l1.size_bytes))
+            ),
+        );
+    }
+    if llc.latency_cycles <= l1.latency_cycles {
+        problems.report(
+            table.llc.value.latency_cycles.span,
+            format!("a last-level latency of {} cycles", llc.latency_cycles),
+            format!(
+                "more than the first-level cache's {} cycles",
+                l1.latency_cycles
+            ),
+        );
+    }
+    MemorySystem {
+        line_bytes: line_bytes.min(*LINE_BYTES.end()) as u32,
+        core: core(&table.core.value),
+        l1,
+        llc,
+        dram: dram(&table.dram, line_bytes, problems),
+    }
+}
+
+fn core(table: &CoreTable) -> CoreModel {
+    CoreModel {
+        issue_cycles: u32_of(&table.issue_cycles),
+        cycles_per_instruction_milli: u32_of(&table.cycles_per_instruction_milli),
+        outstanding_misses: u32_of(&table.outstanding_misses),
+        store_buffer: u32_of(&table.store_buffer),
+    }
+}
+
+fn l1(table: &L1Table, line_bytes: u64, problems: &mut Problems) -> L1 {
+    L1 {
+        size_bytes: cache_size(&table.size, table.ways.value.0, line_bytes, problems),
+        ways: u32_of(&table.ways),
+        latency_cycles: u32_of(&table.latency_cycles),
+    }
+}
+
+fn llc(table: &LlcTable, line_bytes: u64, problems: &mut Problems) -> Llc {
+    Llc {
+        size_bytes: cache_size(&table.size, table.ways.value.0, line_bytes, problems),
+        ways: u32_of(&table.ways),
+        latency_cycles: u32_of(&table.latency_cycles),
+        bank_functions: bank_functions(&table.bank_functions, problems),
+        bank_service_cycles: u32_of(&table.bank_service_cycles),
+        mshrs: u32_of(&table.mshrs),
+        replacement: table.replacement.value.into(),
+    }
+}
+
+/// A cache holds `ways` lines in each of a power of two of sets.
+fn cache_size(size: &Located<Size>, ways: u64, line_bytes: u64, problems: &mut Problems) -> u32 {
+    let way_lines = ways * line_bytes.max(1);
+    let sets = size.value.0 / way_lines;
+    let divides = size.value.0.is_multiple_of(way_lines) && sets.is_power_of_two();
+    if !divides || size.value.0 > CACHE_BYTES_MAX {
+        problems.report(
+            size.span,
+            format!("a cache of {}", SIZE.format(size.value.0)),
+            format!(
+                "{ways} ways of {} lines times a power of two of sets, at most 1 GiB",
+                SIZE.format(line_bytes)
+            ),
+        );
+    }
+    size.value.0.min(CACHE_BYTES_MAX) as u32
+}
+
+/// Bank functions are independent: otherwise some banks would never be used.
+fn bank_functions(functions: &List<AddressBits>, problems: &mut Problems) -> Vec<u64> {
+    if let Some(function) = functions.get(LLC_BANKS_MAX_LOG2) {
+        problems.report(
+            function.span,
+            format!("{} bank functions", functions.len()),
+            format!("at most {LLC_BANKS_MAX_LOG2}, which is 64 banks"),
+        );
+    }
+    let mut basis: Vec<u64> = Vec::new();
+    for function in functions {
+        let reduced = basis
+            .iter()
+            .fold(function.value.0, |mask, base| mask.min(mask ^ base));
+        if reduced == 0 {
+            problems.report(
+                function.span,
+                "a bank function that follows from the ones before it",
+                "functions of which none is the exclusive or of others",
+            );
+        } else {
+            basis.push(reduced);
+            basis.sort_unstable_by(|a, b| b.cmp(a));
+        }
+    }
+    functions.iter().map(|function| function.value.0).collect()
+}
+
+fn dram(table: &Located<DramTable>, line_bytes: u64, problems: &mut Problems) -> Dram {
+    let dram = &table.value;
+    for (count, what) in [
+        (located(&dram.channels), "channels"),
+        (located(&dram.ranks), "ranks"),
+        (located(&dram.banks_per_group), "banks per group"),
+        (located(&dram.rows), "rows"),
+        (located(&dram.channel_bits), "bits of a channel"),
+        (located(&dram.burst_length), "transfers of a burst"),
+        (located_size(&dram.row), "bytes of a row"),
+    ]
+    .into_iter()
+    .chain(dram.bank_groups.iter().map(|n| (located(n), "bank groups")))
+    {
+        refuse_uneven(&count, what, problems);
+    }
+    let burst_bytes = dram.channel_bits.value.0 / 8 * dram.burst_length.value.0;
+    check_burst(dram, burst_bytes, line_bytes, problems);
+    check_peak_bandwidth(dram, problems);
+    check_banks(dram, problems);
+    let model = Dram {
+        name: dram.name.value.0.clone(),
+        channels: u32_of(&dram.channels),
+        ranks: u32_of(&dram.ranks),
+        bank_groups: dram.bank_groups.as_ref().map_or(1, u32_of),
+        banks_per_group: u32_of(&dram.banks_per_group),
+        row_bytes: dram.row.value.0.min(CACHE_BYTES_MAX) as u32,
+        rows: u32_of(&dram.rows),
+        burst_bytes: burst_bytes as u32,
+        address_map: dram.address_map.value.into(),
+        timing: timing(dram, problems),
+        controller: controller(&dram.controller.value, problems),
+    };
+    if model.capacity_wide() > DRAM_BYTES_MAX {
+        problems.report(
+            dram.rows.span,
+            format!("{} bytes of memory", model.capacity_wide()),
+            "at most 256 TiB: channels × ranks × banks × rows × bytes of a row",
+        );
+    }
+    model
+}
+
+fn check_burst(dram: &DramTable, burst_bytes: u64, line_bytes: u64, problems: &mut Problems) {
+    if burst_bytes > line_bytes {
+        problems.report(
+            dram.burst_length.span,
+            format!("a burst of {}", SIZE.format(burst_bytes)),
+            format!("at most a cache line of {}", SIZE.format(line_bytes)),
+        );
+    }
+    if dram.row.value.0 < line_bytes || dram.row.value.0 > CACHE_BYTES_MAX {
+        problems.report(
+            dram.row.span,
+            format!("a row of {}", SIZE.format(dram.row.value.0)),
+            "a cache line to 1 GiB",
+        );
+    }
+}
+
+fn check_banks(dram: &DramTable, problems: &mut Problems) {
+    let groups = dram.bank_groups.as_ref().map_or(1, |count| count.value.0);
+    let banks = dram.ranks.value.0 * groups * dram.banks_per_group.value.0;
+    if banks > DRAM_BANKS_MAX {
+        problems.report(
+            dram.banks_per_group.span,
+            format!("{banks} banks in a channel"),
+            format!("at most {DRAM_BANKS_MAX}: ranks × bank groups × banks per group"),
+        );
+    }
+}
+
+fn check_peak_bandwidth(dram: &DramTable, problems: &mut Problems) {
+    let Some(stated) = &dram.peak_bandwidth else {
+        return;
+    };
+    let bytes_per_clock = dram.channels.value.0 * (dram.channel_bits.value.0 / 8) * 2;
+    let peak = bytes_per_clock.saturating_mul(dram.clock.value.0);
+    if stated.value.0 != peak {
+        problems.report(
+            stated.span,
+            format!("a peak bandwidth of {}", BANDWIDTH.format(stated.value.0)),
+            format!(
+                "{}: channels × bytes of a channel × 2 × clock",
+                BANDWIDTH.format(peak)
+            ),
+        );
+    }
+}
+
+fn controller(table: &ControllerTable, problems: &mut Problems) -> DramController {
+    if table.write_high.value.0 > table.write_queue.value.0 {
+        problems.report(
+            table.write_high.span,
+            format!("a drain at {} waiting writes", table.write_high.value.0),
+            format!("at most the write queue's {}", table.write_queue.value.0),
+        );
+    }
+    if table.write_low.value.0 >= table.write_high.value.0 {
+        problems.report(
+            table.write_low.span,
+            format!("a drain down to {} writes", table.write_low.value.0),
+            format!("less than `write_high`, {}", table.write_high.value.0),
+        );
+    }
+    DramController {
+        read_queue: u32_of(&table.read_queue),
+        write_queue: u32_of(&table.write_queue),
+        write_high: u32_of(&table.write_high),
+        write_low: u32_of(&table.write_low),
+        link_ps: table.link.value.0.min(u64::from(u32::MAX)) as u32,
+    }
+}
+
+fn refuse_uneven(count: &Located<u64>, what: &str, problems: &mut Problems) {
+    if !count.value.is_power_of_two() {
+        problems.report(
+            count.span,
+            format!("{} {what}", count.value),
+            "a power of two",
+        );
+    }
+}
+
+fn located<const MIN: u64, const MAX: u64>(count: &Located<Count<MIN, MAX>>) -> Located<u64> {
+    Located {
+        value: count.value.0,
+        span: count.span,
+    }
+}
+
+fn located_size(size: &Located<Size>) -> Located<u64> {
+    Located {
+        value: size.value.0,
+        span: size.span,
+    }
+}
+
+/// Counts of a platform file are below 2^32 by their types.
+fn u32_of<const MIN: u64, const MAX: u64>(count: &Located<Count<MIN, MAX>>) -> u32 {
+    const { assert!(MAX <= u32::MAX as u64) };
+    count.value.0 as u32
+}

@@ -1,0 +1,133 @@
+//! What concerns all tasks and best-effort work together.
+
+use super::Checker;
+use super::gang::threads;
+use super::names::refuse_duplicates;
+use crate::file::Located;
+use crate::file::program::Program;
+use crate::file::value::{Name, Size};
+use crate::quantity::SIZE;
+
+/// Threads of all work together: records number them in 16 bits.
+const THREADS_MAX: u64 = 65_535;
+
+/// A task or best-effort work.
+struct Work<'a> {
+    name: &'a Located<Name>,
+    threads: u64,
+    program: &'a Located<Program>,
+}
+
+impl Checker<'_> {
+    /// Checks names, threads, programs and memory of all work.
+    pub(super) fn work_as_a_whole(&mut self) {
+        let file = self.file;
+        let tasks = file.gang.iter().flat_map(|gang| &gang.value.task);
+        let tasks = tasks.map(|task| Work {
+            name: &task.value.name,
+            threads: u64::from(threads(&task.value.threads)),
+            program: &task.value.program,
+        });
+        let best_effort = file.best_effort.iter().map(|entry| Work {
+            name: &entry.value.name,
+            threads: u64::from(threads(&entry.value.threads)),
+            program: &entry.value.program,
+        });
+        let work: Vec<Work<'_>> = tasks.chain(best_effort).collect();
+        refuse_duplicates(
+            "task and best-effort work",
+            work.iter().map(|work| work.name),
+            self.problems,
+        );
+        self.refuse_too_many_threads(&work);
+        self.refuse_mixed_programs(&work);
+        self.refuse_too_much_memory(&work);
+    }
+
+    fn refuse_too_many_threads(&mut self, work: &[Work<'_>]) {
+        if let Some(work) = first_above(work, THREADS_MAX, |work| work.threads) {
+            self.problems.report(
+                work.name.span,
+                format!(
+                    "more than {THREADS_MAX} threads up to `{}`",
+                    work.name.value.0
+                ),
+                format!("at most {THREADS_MAX} threads in all"),
+            );
+        }
+    }
+
+    /// `compute` needs no memory and everything else does; a run is one or the other.
+    fn refuse_mixed_programs(&mut self, work: &[Work<'_>]) {
+        let (compute, memory): (Vec<&Work<'_>>, Vec<&Work<'_>>) = work
+            .iter()
+            .partition(|work| matches!(work.program.value, Program::Compute(_)));
+        if self.platform.memory.is_none() {
+            for work in memory {
+                self.problems.report_with_help(
+                    work.program.span,
+                    "a program that uses memory on a platform without memory",
+                    "a `compute` program",
+                    "or choose a platform with memory, such as `raspberry-pi-3`",
+                );
+            }
+        } else if !memory.is_empty() {
+            for work in compute {
+                self.problems.report(
+                    work.program.span,
+                    "a `compute` program beside programs that use memory",
+                    "either only `compute` programs or none",
+                );
+            }
+        }
+    }
+
+    fn refuse_too_much_memory(&mut self, work: &[Work<'_>]) {
+        let Some(memory) = &self.platform.memory else {
+            return;
+        };
+        let most_bytes = memory.dram.capacity_bytes();
+        if let Some(work) = first_above(work, most_bytes, memory_bytes) {
+            self.problems.report(
+                work.program.span,
+                format!(
+                    "more than {} of working sets up to `{}`",
+                    SIZE.format(most_bytes),
+                    work.name.value.0
+                ),
+                format!("at most the memory of {}", self.platform.name),
+            );
+        }
+    }
+}
+
+/// The first work with which the sum of `amount` exceeds `most`.
+fn first_above<'w, 'a>(
+    work: &'w [Work<'a>],
+    most: u64,
+    amount: impl Fn(&Work<'a>) -> u64,
+) -> Option<&'w Work<'a>> {
+    let mut total = 0_u64;
+    work.iter().find(|work| {
+        total = total.saturating_add(amount(work));
+        total > most
+    })
+}
+
+/// Memory that the working sets of all threads of `work` need; a trace's is not known here.
+fn memory_bytes(work: &Work<'_>) -> u64 {
+    let all_threads = |size: &Located<Size>| size.value.0.saturating_mul(work.threads);
+    match &work.program.value {
+        Program::Compute(_) | Program::Trace(_) => 0,
+        Program::Bandwidth(program) => program.working_set.value.0,
+        Program::LinkedLists(program) => all_threads(&program.working_set),
+        Program::Cpu(program) => all_threads(&program.working_set),
+        Program::Phases(program) => {
+            let sizes = program
+                .phase
+                .iter()
+                .filter_map(|phase| phase.value.working_set.as_ref());
+            sizes.map(|size| size.value.0).max().unwrap_or(0)
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! Programs: what threads execute.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use toml::de::DeValue;
+
+use super::macros::{file_table, file_word};
+use super::value::{Count, Factor, Size, Text, Time};
+use super::{Decode, List, Located, describe, quoted_list, text_at};
+use crate::diagnostic::{Problems, Span};
+use crate::model;
+use crate::suggest::nearest;
+
+file_word! {
+    /// Reading or writing.
+    pub enum Access -> model::Access {
+        /// Loads.
+        Read = "read" => model::Access::Read,
+        /// Stores: each line is fetched, changed and written back in the end.
+        Write = "write" => model::Access::Write,
+    }
+}
+
+file_word! {
+    /// Order in which a region is walked.
+    pub enum Pattern -> model::Pattern {
+        /// Line after line.
+        Sequential = "sequential" => model::Pattern::Sequential,
+        /// Uniform over the region, drawn from the scenario's seed.
+        Random = "random" => model::Pattern::Random,
+    }
+}
+
+file_table! {
+    /// A fixed execution time, for schedules without a memory model.
+    ///
+    /// `program = { kind = "compute", time = "3.5 ms", slowed_by = { planner = 1.5 } }`
+    pub struct Compute {
+        /// Execution time of one job when it runs alone. Required for tasks;
+        /// best-effort work never ends and has none.
+        pub time: Option<Located<Time>>,
+        /// How many times longer the work takes while a task runs anywhere:
+        /// `{ TASK = FACTOR }`, each factor from 1.0 to 1000.0 with at most
+        /// three decimals. Several factors multiply. Default: none.
+        pub slowed_by: Option<Located<Slowdowns>>,
+    }
+}
+
+file_table! {
+    /// Bw: walks an array in address order, one access per cache line.
+    ///
+    /// `program = { kind = "bandwidth", access = "write", working_set = "16 MiB" }`
+    pub struct Bandwidth {
+        /// `"read"` or `"write"`.
+        pub access: Located<Access>,
+        /// Bytes walked; the threads split them evenly. At least one cache line a thread.
+        pub working_set: Located<Size>,
+        /// Walks over the working set in one job. Default: 1. Best-effort work never ends and ignores it.
+        pub passes: Option<Located<Count<1, 4_294_967_295>>>,
+    }
+}
+
+file_table! {
+    /// PLL: walks shuffled linked lists in parallel; each list is one chain of dependent accesses.
+    ///
+    /// `program = { kind = "linked_lists", access = "read", working_set = "4 MiB", lists = 6 }`
+    pub struct LinkedLists {
+        /// `"read"` or `"write"`.
+        pub access: Located<Access>,
+        /// Bytes that the lists cover together, for each thread. At least one cache line a list.
+        pub working_set: Located<Size>,
+        /// Lists walked in parallel, which is the memory-level parallelism. Default: 1.
+        pub lists: Option<Located<Count<1, 64>>>,
+        /// Walks over the working set in one job. Default: 1. Best-effort work never ends and ignores it.
+        pub passes: Option<Located<Count<1, 4_294_967_295>>>,
+    }
+}
+
+file_table! {
+    /// Work that stays in the core and its first-level cache.
+    ///
+    /// `program = { kind = "cpu", working_set = "8 KiB", cycles_per_access = 4 }`
+    pub struct Cpu {
+        /// Bytes touched over and over; at least one cache line and at most the first-level cache.
+        pub working_set: Located<Size>,
+        /// Cycles of computation between two accesses.
+        pub cycles_per_access: Located<Count<0, 4_294_967_295>>,
+        /// Accesses in one job. Required for tasks; best-effort work never ends and has none.
+        pub accesses: Option<Located<Count<1, 1_000_000_000_000>>>,
+    }
+}
+
+file_table! {
+    /// Phases of computation and memory accesses; all threads wait for each other after each.
+    ///
+    /// `program = { kind = "phases", phase = [{ compute_cycles = 100_000, read = "1 MiB", working_set = "384 KiB" }] }`
+    pub struct Phases {
+        /// The phases in order; at least one.
+        pub phase: List<Phase>,
+    }
+}
+
+file_table! {
+    /// One phase of a `phases` program.
+    pub struct Phase {
+        /// Computation in cycles of the core, split over the threads and spread
+        /// evenly over the accesses. Default: 0.
+        pub compute_cycles: Option<Located<Count<0, 1_000_000_000_000>>>,
+        /// Bytes read, split over the threads. Default: none.
+        pub read: Option<Located<Size>>,
+        /// Bytes written, split over the threads. Default: none.
+        pub write: Option<Located<Size>>,
+        /// Bytes of the region that is walked, shared by the threads. Required
+        /// in a phase that reads or writes; at least one cache line.
+        pub working_set: Option<Located<Size>>,
+        /// `"sequential"` or `"random"`. Default: `"sequential"`.
+        pub pattern: Option<Located<Pattern>>,
+    }
+}
+
+file_table! {
+    /// A memory trace recorded by `ringfence trace record`.
+    ///
+    /// `program = { kind = "trace", file = "susan.rftrace", job = 0 }`
+    pub struct Trace {
+        /// The trace file, relative to the folder of the scenario file.
+        pub file: Located<Text>,
+        /// The recorded job to replay, counted from 0. Default: all in turn.
+        pub job: Option<Located<Count<0, 4_294_967_295>>>,
+    }
+}
+
+/// Factors by task, in the order of the file.
+#[derive(Debug, Clone)]
+pub struct Slowdowns(pub Vec<(Located<String>, Factor)>);
+
+impl Decode for Slowdowns {
+    fn expected() -> String {
+        "a table of factors by task such as { planner = 1.5 }".to_owned()
+    }
+
+    fn decode(value: &DeValue<'_>, span: Span, problems: &mut Problems) -> Option<Self> {
+        let DeValue::Table(table) = value else {
+            problems.report(span, describe(value), Self::expected());
+            return None;
+        };
+        let mut factors: Vec<(Located<String>, Factor)> = table
+            .iter()
+            .filter_map(|(key, value)| {
+                let factor = Factor::decode(value.get_ref(), value.span().into(), problems)?;
+                let task = Located {
+                    value: key.get_ref().to_string(),
+                    span: key.span().into(),
+                };
+                Some((task, factor))
+            })
+            .collect();
+        factors.sort_by_key(|(task, _)| task.span);
+        Some(Self(factors))
+    }
+}
+
+impl JsonSchema for Slowdowns {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Slowdowns".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = <BTreeMap<String, Factor>>::json_schema(generator);
+        schema.insert("title".to_owned(), "a table of factors by task".into());
+        schema
+    }
+}
+
+/// Declares the kinds of program: the word in the file and the table that goes with it.
+macro_rules! program_kinds {
+    ($( $(#[$meta:meta])* $variant:ident = $word:literal, )*) => {
+        /// What a thread executes. `kind` says which program; the other keys are its parameters.
+        #[derive(Debug, Clone)]
+        pub enum Program {
+            $( $(#[$meta])* $variant($variant), )*
+        }
+
+        impl Program {
+            /// The words for `kind`.
+            pub(crate) const KINDS: &'static [&'static str] = &[$( $word ),*];
+
+            fn decode_kind(
+                kind: &str,
+                table: &toml::de::DeTable<'_>,
+                span: Span,
+                problems: &mut Problems,
+            ) -> Option<Self> {
+                match kind {
+                    $( $word => $variant::decode_table(table, span, &["kind"], problems)
+                        .map(Self::$variant), )*
+                    _ => None,
+                }
+            }
+        }
+
+        impl JsonSchema for Program {
+            fn schema_name() -> Cow<'static, str> {
+                "Program".into()
+            }
+            fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+                json_schema!({
+                    "title": "a program",
+                    "description": "What a thread executes. `kind` says which program; the other keys are its parameters.",
+                    "oneOf": [$( with_kind($variant::json_schema(generator), $word) ),*],
+                })
+            }
+        }
+    };
+}
+
+program_kinds! {
+    /// A fixed execution time.
+    Compute = "compute",
+    /// Bw.
+    Bandwidth = "bandwidth",
+    /// PLL.
+    LinkedLists = "linked_lists",
+    /// Work in the core.
+    Cpu = "cpu",
+    /// Compute-and-memory phases.
+    Phases = "phases",
+    /// A recorded trace.
+    Trace = "trace",
+}
+
+/// The schema of a table that also has the key `kind` with one value.
+fn with_kind(mut schema: Schema, kind: &str) -> serde_json::Value {
+    let object = schema.ensure_object();
+    if let Some(properties) = object.get_mut("properties").and_then(|p| p.as_object_mut()) {
+        properties.insert("kind".into(), serde_json::json!({"const": kind}));
+    }
+    let required = object
+        .entry("required")
+        .or_insert_with(|| serde_json::json!([]));
+    if let Some(required) = required.as_array_mut() {
+        required.insert(0, "kind".into());
+    }
+    schema.to_value()
+}
+
+impl Decode for Program {
+    fn expected() -> String {
+        "a table such as { kind = \"bandwidth\", … }".to_owned()
+    }
+
+    fn decode(value: &DeValue<'_>, span: Span, problems: &mut Problems) -> Option<Self> {
+        let DeValue::Table(table) = value else {
+            problems.report(span, describe(value), Self::expected());
+            return None;
+        };
+        let expected = format!("`kind`: {}", quoted_list(Self::KINDS));
+        let Some((kind, kind_span)) = text_at(table, "kind") else {
+            problems.report(span, "a program without a `kind`", expected);
+            return None;
+        };
+        if Self::KINDS.contains(&kind) {
+            return Self::decode_kind(kind, table, span, problems);
+        }
+        let found = format!("the unknown program {:?}", super::shortened(kind));
+        match nearest(kind, Self::KINDS.iter().copied()) {
+            Some(near) => problems.report_with_help(
+                kind_span,
+                found,
+                expected,
+                format!("did you mean {near:?}?"),
+            ),
+            None => problems.report(kind_span, found, expected),
+        }
+        None
+    }
+}

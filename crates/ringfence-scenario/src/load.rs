@@ -1,0 +1,237 @@
+//! From text to a checked scenario or platform.
+
+use std::io;
+use std::path::Path;
+
+use toml::de::DeTable;
+
+use crate::builtin::{self, BuiltinPlatform};
+use crate::check;
+use crate::diagnostic::{Diagnostics, Problems, Span};
+use crate::file::platform::PlatformFile;
+use crate::file::scenario::ScenarioFile;
+use crate::file::value::Text;
+use crate::file::{Located, quoted_list};
+use crate::files::{Disk, Files};
+use crate::model::Scenario;
+use crate::platform::Platform;
+use crate::suggest::nearest;
+
+/// The place of a problem with a file as a whole.
+const WHOLE_FILE: Span = Span { start: 0, end: 0 };
+
+/// Reads and checks the scenario file at `path`.
+///
+/// # Errors
+///
+/// All that is wrong with it, or that it cannot be read.
+pub fn load(path: &Path) -> Result<Scenario, Diagnostics> {
+    let name = path.display().to_string();
+    let source = read_text(path, &name, &Disk)?;
+    let base = path.parent().unwrap_or(Path::new(""));
+    parse(&source, &name, base, &Disk)
+}
+
+/// Reads and checks the platform called `name`: a built-in one, or the path of
+/// a platform file when it ends in `.toml`.
+///
+/// # Errors
+///
+/// All that is wrong with the file, or that there is none.
+pub fn load_platform(name: &str) -> Result<Platform, Diagnostics> {
+    if !is_path(name) {
+        return match find_builtin(name) {
+            Some(platform) => parse_platform(platform.source, &platform.file_name()),
+            None => {
+                let mut problems = Problems::new(name, "");
+                report_unknown_platform(name, WHOLE_FILE, &mut problems);
+                Err(Diagnostics::new([problems]))
+            }
+        };
+    }
+    let source = read_text(Path::new(name), name, &Disk)?;
+    parse_platform(&source, name)
+}
+
+/// Checks the scenario in `source`. `file` names it in messages; platform and
+/// trace paths in it start from `base` and are looked up in `files`.
+///
+/// # Errors
+///
+/// All that is wrong with it.
+pub fn parse(
+    source: &str,
+    file: &str,
+    base: &Path,
+    files: &dyn Files,
+) -> Result<Scenario, Diagnostics> {
+    let mut problems = Problems::new(file, source);
+    let scenario_file = parse_toml(source, &mut problems)
+        .and_then(|table| ScenarioFile::decode_table(&table, WHOLE_FILE, &[], &mut problems));
+    let Some(scenario_file) = scenario_file else {
+        return Err(Diagnostics::new([problems]));
+    };
+    let platform = match find_platform(&scenario_file, base, files, &mut problems) {
+        Ok(platform) => platform,
+        Err(platform_problems) => {
+            return Err(Diagnostics::new(
+                [Some(problems), platform_problems].into_iter().flatten(),
+            ));
+        }
+    };
+    check::scenario(&scenario_file, &platform, base, files, &mut problems)
+        .ok_or_else(|| Diagnostics::new([problems]))
+}
+
+/// Checks the platform in `source`. `file` names it in messages.
+///
+/// # Errors
+///
+/// All that is wrong with it.
+pub fn parse_platform(source: &str, file: &str) -> Result<Platform, Diagnostics> {
+    platform_from(source, file).map_err(|problems| Diagnostics::new([problems]))
+}
+
+fn platform_from(source: &str, file: &str) -> Result<Platform, Problems> {
+    let mut problems = Problems::new(file, source);
+    parse_toml(source, &mut problems)
+        .and_then(|table| PlatformFile::decode_table(&table, WHOLE_FILE, &[], &mut problems))
+        .and_then(|platform| check::platform::platform(&platform, &mut problems))
+        .ok_or(problems)
+}
+
+/// The table that `source` holds, or every place where it is not TOML.
+fn parse_toml<'s>(source: &'s str, problems: &mut Problems) -> Option<DeTable<'s>> {
+    let (table, errors) = DeTable::parse_recoverable(source);
+    for error in errors {
+        let end = Span {
+            start: source.len(),
+            end: source.len(),
+        };
+        problems.report(
+            error.span().map_or(end, Span::from),
+            format!("invalid TOML ({})", error.message()),
+            "a TOML file",
+        );
+    }
+    problems.is_empty().then(|| table.into_inner())
+}
+
+/// The platform that the scenario names or contains. The problems of a
+/// platform file of its own are returned, all others go to `problems`.
+fn find_platform(
+    file: &ScenarioFile,
+    base: &Path,
+    files: &dyn Files,
+    problems: &mut Problems,
+) -> Result<Platform, Option<Problems>> {
+    match (&file.scenario.value.platform, &file.platform) {
+        (Some(name), Some(_)) => {
+            problems.report(
+                name.span,
+                "`scenario.platform` beside a [platform] table",
+                "one of the two",
+            );
+            Err(None)
+        }
+        // The table may be there, with problems that were reported.
+        (None, None) if !problems.is_empty() => Err(None),
+        (None, None) => {
+            problems.report(
+                file.scenario.span,
+                "no platform",
+                format!(
+                    "`platform`: {}, the path of a platform file, or a [platform] table",
+                    quoted_list(&builtin_names())
+                ),
+            );
+            Err(None)
+        }
+        (None, Some(table)) => check::platform::platform(&table.value, problems).ok_or(None),
+        (Some(name), None) => named_platform(name, base, files, problems),
+    }
+}
+
+fn named_platform(
+    name: &Located<Text>,
+    base: &Path,
+    files: &dyn Files,
+    problems: &mut Problems,
+) -> Result<Platform, Option<Problems>> {
+    let text = &name.value.0;
+    if !is_path(text) {
+        let Some(platform) = find_builtin(text) else {
+            report_unknown_platform(text, name.span, problems);
+            return Err(None);
+        };
+        return platform_from(platform.source, &platform.file_name()).map_err(Some);
+    }
+    let path = base.join(text);
+    match files.read(&path).map(String::from_utf8) {
+        Ok(Ok(source)) => platform_from(&source, &path.display().to_string()).map_err(Some),
+        Ok(Err(_)) => {
+            problems.report(
+                name.span,
+                format!("a file {} that is not UTF-8", path.display()),
+                "a platform file",
+            );
+            Err(None)
+        }
+        Err(error) => {
+            problems.report(
+                name.span,
+                format!("no readable file {} ({})", path.display(), error.kind()),
+                "a platform file, relative to the folder of the scenario file",
+            );
+            Err(None)
+        }
+    }
+}
+
+fn report_unknown_platform(name: &str, span: Span, problems: &mut Problems) {
+    let names = builtin_names();
+    let found = format!("the unknown platform `{name}`");
+    let expected = format!(
+        "{} or the path of a platform file, ending in .toml",
+        quoted_list(&names)
+    );
+    match nearest(name, names) {
+        Some(near) => {
+            problems.report_with_help(span, found, expected, format!("did you mean `{near}`?"));
+        }
+        None => problems.report(span, found, expected),
+    }
+}
+
+fn is_path(platform: &str) -> bool {
+    platform.ends_with(".toml")
+}
+
+fn find_builtin(name: &str) -> Option<&'static BuiltinPlatform> {
+    builtin::PLATFORMS
+        .iter()
+        .find(|platform| platform.name == name)
+}
+
+fn builtin_names() -> Vec<&'static str> {
+    builtin::PLATFORMS
+        .iter()
+        .map(|platform| platform.name)
+        .collect()
+}
+
+fn read_text(path: &Path, name: &str, files: &dyn Files) -> Result<String, Diagnostics> {
+    let refuse = |source: &str, at: usize, found: String| {
+        let mut problems = Problems::new(name, source);
+        problems.report(Span { start: at, end: at }, found, "a UTF-8 text file");
+        Diagnostics::new([problems])
+    };
+    let unreadable =
+        |error: io::Error| refuse("", 0, format!("no readable file ({})", error.kind()));
+    let bytes = files.read(path).map_err(unreadable)?;
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        let text = String::from_utf8_lossy(error.as_bytes());
+        refuse(&text, valid, "a byte that is not UTF-8".to_owned())
+    })
+}

@@ -1,0 +1,136 @@
+//! Good files mean what they say.
+
+use std::path::Path;
+
+use ringfence_scenario::load;
+use ringfence_scenario::model::*;
+
+fn good(name: &str) -> Scenario {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/good")
+        .join(name);
+    load(&path).unwrap_or_else(|diagnostics| panic!("{diagnostics}"))
+}
+
+#[test]
+fn every_key_arrives_in_the_model() {
+    let scenario = good("complete.toml");
+    assert_eq!(scenario.name, "complete");
+    assert_eq!(scenario.description, "Every key of a scenario file");
+    assert_eq!(scenario.platform.name, "raspberry-pi-3");
+    assert_eq!(scenario.duration_ns, 2_000_000_000);
+    assert_eq!(scenario.seed, 7);
+    assert_eq!(scenario.regulation.period_ns, 500_000);
+    assert_eq!(scenario.observe.counters_every_ns, 2_000_000);
+    assert_eq!(
+        scenario.share,
+        ShareLimit::Limited {
+            limit_ns: 900_000_000,
+            window_ns: 1_000_000_000
+        }
+    );
+    let cores: Vec<_> = scenario
+        .partitions
+        .iter()
+        .map(|p| p.cores.clone())
+        .collect();
+    assert_eq!(cores, [[0, 1], [2, 3]]);
+}
+
+#[test]
+fn gangs_and_tasks_arrive_in_the_model() {
+    let scenario = good("complete.toml");
+    let vision = &scenario.gangs[0];
+    assert_eq!((vision.partition, vision.priority), (0, 10));
+    assert_eq!(
+        vision.tolerance,
+        Tolerance {
+            read_bytes_per_second: Some(200_000_000),
+            write_bytes_per_second: Some(0)
+        }
+    );
+    let corners = &vision.tasks[0];
+    assert_eq!(
+        (corners.period_ns, corners.deadline_ns, corners.offset_ns),
+        (20_000_000, 15_500_000, 1_000_000)
+    );
+    assert_eq!((corners.threads, corners.overrun), (2, Overrun::Skip));
+    assert_eq!(
+        corners.program,
+        Program::Bandwidth(Bandwidth {
+            access: Access::Read,
+            working_set_bytes: 384 * 1024,
+            passes: 3
+        })
+    );
+    let tracks = &vision.tasks[1];
+    assert_eq!(tracks.deadline_ns, tracks.period_ns);
+    assert_eq!((tracks.threads, &tracks.cores[..]), (1, &[0, 1][..]));
+    let Program::Phases(phases) = &scenario.gangs[1].tasks[0].program else {
+        panic!("not phases");
+    };
+    assert_eq!(
+        phases[1],
+        Phase {
+            compute_cycles: 0,
+            read_bytes: 0,
+            write_bytes: 128 * 1024,
+            working_set_bytes: 128 * 1024,
+            pattern: Pattern::Random
+        }
+    );
+    assert_eq!(scenario.gangs[2].tolerance, Tolerance::UNLIMITED);
+    assert!(scenario.best_effort[0].pinned);
+    assert_eq!(scenario.best_effort[1].cores, [0, 1, 2, 3]);
+}
+
+#[test]
+fn presets_expand() {
+    let scenario = good("complete.toml");
+    let names: Vec<_> = scenario
+        .cases
+        .iter()
+        .map(|case| case.name.as_str())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "solo/vision",
+            "solo/control",
+            "solo/logger",
+            "co-run",
+            "rt-gang",
+            "unregulated"
+        ]
+    );
+    let case = |index: usize| {
+        let case = &scenario.cases[index];
+        (
+            case.scheduling,
+            case.regulation,
+            case.interference,
+            &case.gangs[..],
+            &case.best_effort[..],
+        )
+    };
+    let (fixed, gang) = (Scheduling::FixedPriority, Scheduling::Gang);
+    assert_eq!(case(1), (fixed, false, true, &[1][..], &[][..]));
+    assert_eq!(case(3), (fixed, false, true, &[0, 1, 2][..], &[0, 1][..]));
+    assert_eq!(case(4), (gang, true, true, &[0, 1, 2][..], &[0, 1][..]));
+    assert_eq!(case(5), (gang, false, false, &[0, 1][..], &[][..]));
+}
+
+#[test]
+fn a_schedule_needs_no_memory() {
+    let scenario = good("schedule-only.toml");
+    assert_eq!(scenario.platform.memory, None);
+    assert_eq!(scenario.share, ShareLimit::Off);
+    assert_eq!(scenario.partitions[0].name, "all");
+    assert_eq!(
+        scenario.gangs[0].tasks[0].program,
+        Program::Compute(Compute {
+            time_ns: 2_000_000,
+            slowed_by: vec![("tau2".to_owned(), 10_000)]
+        })
+    );
+}

@@ -1,0 +1,64 @@
+//! Why a machine cannot be built.
+
+use thiserror::Error;
+
+/// A platform or program that the exact engine cannot run.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum MachineError {
+    /// The platform has no memory system.
+    #[error(
+        "platform `{platform}` has no caches and DRAM; give it a memory system or run compute programs only"
+    )]
+    NoMemory {
+        /// Name of the platform.
+        platform: String,
+    },
+    /// A size that must be a power of two.
+    #[error("{what} is {value}, expected a power of two")]
+    NotPowerOfTwo {
+        /// Which size.
+        what: &'static str,
+        /// Its value.
+        value: u64,
+    },
+    /// A value that the model cannot represent.
+    #[error("{what} is {value}, expected {expected}")]
+    OutOfRange {
+        /// Which value.
+        what: &'static str,
+        /// Its value.
+        value: u64,
+        /// What is possible.
+        expected: &'static str,
+    },
+    /// The programs need more memory than the platform has.
+    #[error(
+        "programs need {needed_bytes} more bytes, but only {free_bytes} of the platform's DRAM are free; shrink their working sets"
+    )]
+    OutOfMemory {
+        /// Bytes asked for.
+        needed_bytes: u64,
+        /// Bytes left.
+        free_bytes: u64,
+    },
+    /// A trace that cannot be replayed.
+    #[error("trace {}: {reason}", path.display())]
+    Trace {
+        /// Its file.
+        path: std::path::PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A program for the rate machine.
+    #[error("compute programs have no memory accesses; the rate machine runs them")]
+    ComputeProgram,
+}
+
+/// Passes `value` on if it is a power of two.
+pub(crate) fn power_of_two(what: &'static str, value: u64) -> Result<u64, MachineError> {
+    if value.is_power_of_two() {
+        Ok(value)
+    } else {
+        Err(MachineError::NotPowerOfTwo { what, value })
+    }
+}

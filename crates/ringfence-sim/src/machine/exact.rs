@@ -1,0 +1,426 @@
+//! The exact engine: every access through L1, last-level cache and DRAM.
+
+use ringfence_scenario::model::Program;
+use ringfence_scenario::platform::Platform;
+
+use super::agenda::{Agenda, NEVER};
+use super::core::{Core, Reason, Step};
+use super::dram::address::Decoder;
+use super::dram::channel::ChannelCounts;
+use super::dram::controller::{Controller, DramEvent};
+use super::error::MachineError;
+use super::llc::{Llc, Request, RequestKind, Served, Surroundings};
+use super::pages::PageAllocator;
+use super::{Machine, Picoseconds, Stop, StreamId, Traffic, TrafficLimit};
+use crate::program::{Clock, Stream, Task};
+use crate::random::SplitMix64;
+
+/// A modelled board.
+///
+/// Events happen in order of time; at equal times memory channels go first,
+/// then cores, then banks of the last-level cache, each by number. Where that
+/// order would favour a component, a rotating arbiter decides instead.
+#[derive(Debug)]
+pub struct ExactMachine {
+    lookahead: Picoseconds,
+    clock: Clock,
+    line_bytes: u32,
+    /// Core to bank of the last-level cache.
+    to_llc_ps: Picoseconds,
+    /// Bank of the last-level cache back to the core.
+    from_llc_ps: Picoseconds,
+    now: Picoseconds,
+    agenda: Agenda,
+    channels: Vec<Controller>,
+    decoder: Decoder,
+    cores: Vec<Core>,
+    llc: Llc,
+    streams: Vec<Stream>,
+    pages: PageAllocator,
+    random: SplitMix64,
+}
+
+impl ExactMachine {
+    /// An idle machine with empty caches.
+    ///
+    /// `seed` decides page placement, random replacement and the programs'
+    /// random choices. Results do not depend on `lookahead`, see [`Machine`].
+    ///
+    /// # Errors
+    /// When the platform has no memory system or one that the model cannot represent.
+    pub fn new(
+        platform: &Platform,
+        seed: u64,
+        lookahead: Picoseconds,
+    ) -> Result<Self, MachineError> {
+        let memory = platform
+            .memory
+            .as_ref()
+            .ok_or_else(|| MachineError::NoMemory {
+                platform: platform.name.clone(),
+            })?;
+        check_memory(memory)?;
+        let dram = &memory.dram;
+        let decoder = Decoder::new(dram, memory.line_bytes)?;
+        let banks =
+            u64::from(dram.ranks) * u64::from(dram.bank_groups) * u64::from(dram.banks_per_group);
+        let memory_bytes =
+            u64::from(dram.channels) * banks * u64::from(dram.rows) * u64::from(dram.row_bytes);
+        let memory_lines = memory_bytes / u64::from(memory.line_bytes);
+        let clock = Clock::new(
+            platform.frequency_hz,
+            memory.core.cycles_per_instruction_milli,
+            memory.core.issue_cycles,
+        );
+        let cores = usize::from(platform.cores);
+        let mut random = SplitMix64::new(seed);
+        let llc = Llc::new(
+            &memory.llc,
+            Surroundings {
+                cores,
+                entries_per_core: (memory.core.outstanding_misses + memory.core.store_buffer)
+                    as usize,
+                line_bytes: memory.line_bytes,
+                memory_lines,
+                cycle_ps: clock.cycle_ps,
+                seed: random.next_u64(),
+            },
+        )?;
+        let misses = memory.llc.mshrs as usize;
+        let channels: Vec<Controller> = (0..dram.channels)
+            .map(|_| Controller::new(dram, memory.line_bytes, cores, misses))
+            .collect::<Result<_, _>>()?;
+        let mut machine = Self {
+            lookahead: lookahead.max(1),
+            clock,
+            line_bytes: memory.line_bytes,
+            to_llc_ps: clock.cycles(memory.l1.latency_cycles.into()),
+            from_llc_ps: clock
+                .cycles((memory.llc.latency_cycles - memory.l1.latency_cycles).into()),
+            now: 0,
+            agenda: Agenda::new(channels.len() + cores + llc.banks()),
+            channels,
+            decoder,
+            cores: (0..cores)
+                .map(|_| Core::new(memory, clock.cycle_ps, memory_lines))
+                .collect::<Result<_, _>>()?,
+            llc,
+            streams: Vec::new(),
+            pages: PageAllocator::new(memory_bytes, random.next_u64()),
+            random,
+        };
+        for channel in 0..machine.channels.len() {
+            machine.schedule_channel(channel);
+        }
+        Ok(machine)
+    }
+
+    /// Adds a task's program; one stream per thread, in order.
+    ///
+    /// The threads share the task's memory. An `endless` program starts over
+    /// at its end instead of stopping there, and has no phases.
+    ///
+    /// # Errors
+    /// When the program does not fit the memory, cannot be read or is a compute program.
+    pub fn add_task(
+        &mut self,
+        program: &Program,
+        threads: u16,
+        endless: bool,
+    ) -> Result<Vec<StreamId>, MachineError> {
+        let task = Task {
+            threads,
+            endless,
+            line_bytes: self.line_bytes,
+            clock: self.clock,
+            seed: self.random.next_u64(),
+        };
+        let sources = task.sources(program)?;
+        let region = self
+            .pages
+            .allocate(sources.lines * u64::from(self.line_bytes))?;
+        let first = self.streams.len() as u32;
+        self.streams.extend(
+            sources
+                .threads
+                .into_iter()
+                .map(|source| Stream::new(source, region.clone(), self.line_bytes)),
+        );
+        Ok((first..self.streams.len() as u32).map(StreamId).collect())
+    }
+
+    /// Simulated time reached.
+    pub fn now(&self) -> Picoseconds {
+        self.now
+    }
+
+    /// What the memory channels have done so far, one by one.
+    pub fn channel_counts(&self) -> Vec<ChannelCounts> {
+        self.channels.iter().map(Controller::counts).collect()
+    }
+
+    /// Memory accesses that `stream` has issued.
+    pub fn accesses(&self, stream: StreamId) -> u64 {
+        self.streams[stream.0 as usize].accesses()
+    }
+
+    fn core_component(&self, core: usize) -> usize {
+        self.channels.len() + core
+    }
+
+    fn schedule_channel(&mut self, channel: usize) {
+        let at = self.channels[channel].next_event(self.now);
+        self.agenda.set(channel, at);
+    }
+
+    #[inline]
+    fn schedule_core(&mut self, core: usize) {
+        let at = self.cores[core].wake_at.min(self.cores[core].limit_at);
+        self.agenda.set(self.channels.len() + core, at);
+    }
+
+    #[inline]
+    fn schedule_bank(&mut self, bank: usize) {
+        let at = self.llc.next_event(bank).max(self.now);
+        let component = self.channels.len() + self.cores.len() + bank;
+        self.agenda.set(component, at);
+    }
+
+    fn channel_event(&mut self, channel: usize) {
+        match self.channels[channel].step(self.now) {
+            DramEvent::Internal => {}
+            DramEvent::Data(register) => {
+                let at = self.now + self.from_llc_ps;
+                while let Some(request) = self.llc.take_waiter(register) {
+                    self.reply(request, at);
+                }
+                self.llc.filled(register);
+                self.wake_bank();
+            }
+            DramEvent::WriteAccepted(register) => {
+                self.llc.evicted(register);
+                self.wake_bank();
+            }
+        }
+        self.schedule_channel(channel);
+    }
+
+    fn wake_bank(&mut self) {
+        if let Some(bank) = self.llc.wake_bank() {
+            self.schedule_bank(bank);
+        }
+    }
+
+    #[inline]
+    fn reply(&mut self, request: Request, at: Picoseconds) {
+        let core = &mut self.cores[request.core];
+        match request.kind {
+            RequestKind::Fill => core.data(request.entry, at, &mut self.streams[core.stream]),
+            RequestKind::WriteBack => core.victim_left(request.entry, self.now),
+        }
+        let component = self.core_component(request.core);
+        self.agenda
+            .advance(component, self.cores[request.core].wake_at);
+    }
+
+    fn core_event(&mut self, core: usize) -> Option<Stop> {
+        let number = core as u16;
+        let now = self.now;
+        if self.cores[core].limit_at <= now {
+            self.cores[core].limit_at = NEVER;
+            self.schedule_core(core);
+            return Some(Stop::LimitReached {
+                core: number,
+                time: now,
+            });
+        }
+        let limit = now + self.lookahead;
+        loop {
+            let this = &mut self.cores[core];
+            match this.run(now, limit, &mut self.streams[this.stream]) {
+                Step::Sleep(_) => {
+                    self.schedule_core(core);
+                    return None;
+                }
+                Step::Miss {
+                    entry,
+                    line,
+                    evicted,
+                } => {
+                    self.request(
+                        Request {
+                            core,
+                            entry,
+                            kind: RequestKind::Fill,
+                        },
+                        line,
+                    );
+                    if let Some(line) = evicted {
+                        self.request(
+                            Request {
+                                core,
+                                entry,
+                                kind: RequestKind::WriteBack,
+                            },
+                            line,
+                        );
+                    }
+                }
+                Step::Stopped(reason) => {
+                    self.schedule_core(core);
+                    return Some(match reason {
+                        Reason::Ended => Stop::Ended {
+                            core: number,
+                            time: now,
+                        },
+                        Reason::Interrupted => Stop::Interrupted {
+                            core: number,
+                            time: now,
+                        },
+                    });
+                }
+            }
+        }
+    }
+
+    fn request(&mut self, request: Request, line: u64) {
+        let bank = self.llc.push(request, line, self.now + self.to_llc_ps);
+        self.schedule_bank(bank);
+    }
+
+    fn bank_event(&mut self, bank: usize) {
+        match self.llc.serve(bank, self.now) {
+            Served::Hit(request) => {
+                self.count_access(request);
+                self.reply(request, self.now + self.from_llc_ps);
+            }
+            Served::Merged(request) => self.count_access(request),
+            Served::Miss {
+                request,
+                register,
+                read,
+                evicted,
+            } => self.miss(request, register, read, evicted),
+            Served::RegistersFull | Served::SetBusy => {}
+        }
+        self.schedule_bank(bank);
+        self.wake_bank();
+    }
+
+    fn miss(&mut self, request: Request, register: u16, read: Option<u64>, evicted: Option<u64>) {
+        let core = request.core;
+        self.count_access(request);
+        if let Some(line) = read {
+            let channel = self.decoder.channel(line);
+            self.channels[channel].read(self.now, core, register, line);
+            self.schedule_channel(channel);
+            self.cores[core].traffic.read_lines += 1;
+            self.cores[core].traffic.llc_misses += 1;
+        } else {
+            self.reply(request, self.now);
+        }
+        if let Some(line) = evicted {
+            let channel = self.decoder.channel(line);
+            self.channels[channel].write(self.now, core, register, line);
+            self.schedule_channel(channel);
+            self.cores[core].traffic.write_lines += 1;
+        }
+        self.check_limit(core);
+    }
+
+    #[inline]
+    fn count_access(&mut self, request: Request) {
+        if request.kind == RequestKind::Fill {
+            self.cores[request.core].traffic.llc_accesses += 1;
+        }
+    }
+
+    /// The counter's interrupt reaches the core one cycle after the event.
+    fn check_limit(&mut self, core: usize) {
+        let this = &mut self.cores[core];
+        let TrafficLimit {
+            read_lines,
+            write_lines,
+        } = this.limit;
+        if this.traffic.read_lines >= read_lines || this.traffic.write_lines >= write_lines {
+            this.limit = TrafficLimit {
+                read_lines: u64::MAX,
+                write_lines: u64::MAX,
+            };
+            this.limit_at = self.now + self.clock.cycle_ps;
+            self.schedule_core(core);
+        }
+    }
+}
+
+impl Machine for ExactMachine {
+    fn run_until(&mut self, horizon: Picoseconds) -> Stop {
+        let first_core = self.channels.len();
+        let first_bank = first_core + self.cores.len();
+        loop {
+            let (time, component) = self.agenda.first();
+            if time >= horizon {
+                self.now = self.now.max(horizon);
+                return Stop::Horizon;
+            }
+            self.now = time;
+            if component < first_core {
+                self.channel_event(component);
+            } else if component >= first_bank {
+                self.bank_event(component - first_bank);
+            } else if let Some(stop) = self.core_event(component - first_core) {
+                return stop;
+            }
+        }
+    }
+
+    fn start(&mut self, core: u16, stream: StreamId, at: Picoseconds) {
+        let core = usize::from(core);
+        let stream = stream.0 as usize;
+        self.streams[stream].resume();
+        self.cores[core].start(stream, at);
+        self.schedule_core(core);
+    }
+
+    fn interrupt(&mut self, core: u16, at: Picoseconds) {
+        self.cores[usize::from(core)].interrupt(at);
+    }
+
+    fn begin_job(&mut self, stream: StreamId, job: u32) {
+        self.streams[stream.0 as usize].begin_job(job);
+    }
+
+    fn has_next_phase(&self, stream: StreamId) -> bool {
+        self.streams[stream.0 as usize].has_next_phase()
+    }
+
+    fn traffic(&self, core: u16) -> Traffic {
+        self.cores[usize::from(core)].traffic
+    }
+
+    fn set_traffic_limit(&mut self, core: u16, limit: TrafficLimit) {
+        let core = usize::from(core);
+        self.cores[core].limit = limit;
+        self.cores[core].limit_at = NEVER;
+        self.check_limit(core);
+        self.schedule_core(core);
+    }
+}
+
+fn check_memory(memory: &ringfence_scenario::platform::MemorySystem) -> Result<(), MachineError> {
+    if !(16..=256).contains(&memory.line_bytes) || !memory.line_bytes.is_power_of_two() {
+        return Err(MachineError::OutOfRange {
+            what: "line_bytes",
+            value: memory.line_bytes.into(),
+            expected: "a power of two from 16 to 256",
+        });
+    }
+    if memory.llc.latency_cycles < memory.l1.latency_cycles {
+        return Err(MachineError::OutOfRange {
+            what: "llc.latency_cycles",
+            value: memory.llc.latency_cycles.into(),
+            expected: "at least l1.latency_cycles",
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,107 @@
+//! What a simulated run promises, derived from the platform's costs.
+
+use ringfence_record::event::{BudgetClaim, Claims, ShareClaim};
+use ringfence_scenario::model::{Case, Scenario, Scheduling, ShareLimit};
+use ringfence_scenario::platform::{MemorySystem, Platform};
+
+use super::PS_PER_NS;
+
+/// The claims of `case`.
+pub(crate) fn claims(scenario: &Scenario, case: &Case) -> Claims {
+    let one_gang_at_a_time = case.scheduling == Scheduling::Gang;
+    Claims {
+        one_gang_at_a_time,
+        hand_over_ns: hand_over_ns(&scenario.platform),
+        share: match scenario.share {
+            ShareLimit::Limited {
+                limit_ns,
+                window_ns,
+            } if one_gang_at_a_time => Some(ShareClaim {
+                limit_ns,
+                window_ns,
+            }),
+            _ => None,
+        },
+        budgets: case.regulation.then(|| BudgetClaim {
+            period_ns: scenario.regulation.period_ns,
+            quantum_bytes: quantum_bytes(&scenario.platform),
+        }),
+    }
+}
+
+/// How long a core needs at most to leave its thread after another core wants it to.
+///
+/// The interrupt travels `reschedule_latency_ns`. It finds the core at worst
+/// just inside the kernel with interrupts off, for one interrupt and one
+/// switch, and after that at an instruction that waits for the longest access.
+fn hand_over_ns(platform: &Platform) -> u64 {
+    let os = &platform.os;
+    let access_ps = platform
+        .memory
+        .as_ref()
+        .map_or(0, |memory| longest_access_ps(platform, memory));
+    os.reschedule_latency_ns
+        + os.interrupt_ns
+        + os.context_switch_ns
+        + access_ps.div_ceil(PS_PER_NS)
+}
+
+/// Most bytes that a core moves between reaching its limit and standing still.
+///
+/// These are the lines under way when the limit is reached (outstanding misses
+/// and waiting stores), and what the core can add, at the rate of the memory
+/// bus or of its own issue, until the counter's interrupt arrives. Every line
+/// may push a dirty line out of the L1 and another one out of the LLC, so twice
+/// as many may be written as are read.
+fn quantum_bytes(platform: &Platform) -> u64 {
+    let Some(memory) = &platform.memory else {
+        return 0;
+    };
+    let under_way = lines_under_way(memory);
+    let latency_ps = platform.os.reschedule_latency_ns * PS_PER_NS;
+    let issue_ps = cycles_ps(platform, memory.core.issue_cycles);
+    let line_ps = bus_line_ps(memory).max(issue_ps).max(1);
+    let added = latency_ps.div_ceil(line_ps);
+    2 * (under_way + added) * u64::from(memory.line_bytes)
+}
+
+/// Lines that one core can have on their way at a time.
+fn lines_under_way(memory: &MemorySystem) -> u64 {
+    u64::from(memory.core.outstanding_misses) + u64::from(memory.core.store_buffer)
+}
+
+/// Time of one line on the bus of its channel, shared by all channels.
+fn bus_line_ps(memory: &MemorySystem) -> u64 {
+    let dram = &memory.dram;
+    let bursts = u64::from(memory.line_bytes.div_ceil(dram.burst_bytes));
+    bursts * u64::from(dram.timing.burst) * u64::from(dram.timing.clock_ps)
+        / u64::from(dram.channels)
+}
+
+/// Bound on one access: everything that any core can have under way is served
+/// before it, each with a dirty line to write first, on one bank, one after the
+/// other; so is a full write queue; and a refresh hits it at both ends.
+fn longest_access_ps(platform: &Platform, memory: &MemorySystem) -> u64 {
+    let dram = &memory.dram;
+    let t = &dram.timing;
+    let bursts = u64::from(memory.line_bytes.div_ceil(dram.burst_bytes));
+    let one_request = u64::from(t.rp)
+        + u64::from(t.rcd)
+        + u64::from(t.cl.max(t.cwl))
+        + bursts * u64::from(t.burst.max(t.ccd_l))
+        + u64::from(t.wr.max(t.rtp).max(t.wtr_l))
+        + u64::from(t.turnaround);
+    let requests = 2 * u64::from(platform.cores) * lines_under_way(memory)
+        + u64::from(dram.controller.write_queue)
+        + 1;
+    let clocks =
+        requests * one_request.max(u64::from(t.ras) + u64::from(t.rp)) + 2 * u64::from(t.rfc);
+    clocks * u64::from(t.clock_ps)
+        + u64::from(dram.controller.link_ps)
+        + cycles_ps(platform, memory.llc.latency_cycles)
+}
+
+fn cycles_ps(platform: &Platform, cycles: u32) -> u64 {
+    const PS_PER_S: u64 = 1_000_000_000_000;
+    (u64::from(cycles) * PS_PER_S).div_ceil(platform.frequency_hz)
+}

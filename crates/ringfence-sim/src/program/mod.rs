@@ -1,0 +1,175 @@
+//! Programs: where the accesses of a thread come from.
+//!
+//! A [`Stream`] is one thread's program in execution. It yields operations:
+//! some computation, then one access to a line of the task's memory.
+
+mod bandwidth;
+mod cpu;
+mod linked_lists;
+mod phases;
+mod task;
+mod trace;
+
+#[cfg(test)]
+mod tests;
+
+use crate::machine::Picoseconds;
+use crate::machine::pages::{PAGE_BYTES, Region};
+
+pub(crate) use task::{Clock, Task};
+
+/// What an operation does to its line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Nothing; computation only.
+    None,
+    /// Reads it.
+    Load,
+    /// Writes it without waiting for it.
+    Store,
+    /// Reads it, then writes it.
+    Modify,
+}
+
+impl Access {
+    #[inline]
+    pub(crate) fn reads(self) -> bool {
+        matches!(self, Self::Load | Self::Modify)
+    }
+
+    #[inline]
+    pub(crate) fn writes(self) -> bool {
+        matches!(self, Self::Store | Self::Modify)
+    }
+}
+
+impl From<ringfence_scenario::model::Access> for Access {
+    fn from(access: ringfence_scenario::model::Access) -> Self {
+        match access {
+            ringfence_scenario::model::Access::Read => Self::Load,
+            ringfence_scenario::model::Access::Write => Self::Store,
+        }
+    }
+}
+
+/// Which earlier loads an operation waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// None.
+    Independent,
+    /// The one before it in the chain: its address comes from there.
+    Chain(u8),
+    /// Every one that missed the L1: the program's dependences are unknown.
+    AfterMisses,
+}
+
+impl Order {
+    #[inline]
+    pub(crate) fn chain(self) -> Option<usize> {
+        match self {
+            Self::Independent => None,
+            Self::Chain(chain) => Some(usize::from(chain)),
+            Self::AfterMisses => Some(0),
+        }
+    }
+}
+
+/// Some computation, then an access.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Op {
+    /// Computation before the access.
+    pub(crate) compute_ps: Picoseconds,
+    /// Line: of the task's memory where a program yields it, physical where a core gets it.
+    pub(crate) line: u64,
+    pub(crate) access: Access,
+    pub(crate) order: Order,
+}
+
+/// A program's own state, by kind.
+#[derive(Debug, Clone)]
+pub(crate) enum Source {
+    Bandwidth(bandwidth::Bandwidth),
+    LinkedLists(linked_lists::LinkedLists),
+    Cpu(cpu::Cpu),
+    Phases(phases::Phases),
+    Trace(trace::Trace),
+}
+
+/// One thread's program in execution.
+#[derive(Debug, Clone)]
+pub(crate) struct Stream {
+    source: Source,
+    region: Region,
+    /// Lines in a page, as a power of two.
+    page_shift: u32,
+    op: Option<Op>,
+    accesses: u64,
+    /// When each chain's last load has its data; `u64::MAX` while that is unknown.
+    pub(crate) chain_ready: [Picoseconds; 64],
+}
+
+impl Stream {
+    pub(crate) fn new(source: Source, region: Region, line_bytes: u32) -> Self {
+        let page_shift = (PAGE_BYTES / u64::from(line_bytes)).trailing_zeros();
+        Self {
+            source,
+            region,
+            page_shift,
+            op: None,
+            accesses: 0,
+            chain_ready: [0; 64],
+        }
+    }
+
+    /// The operation to execute next, `None` at the end of the job or phase.
+    #[inline]
+    pub(crate) fn peek(&mut self) -> Option<&mut Op> {
+        if self.op.is_none() {
+            let mut op = match &mut self.source {
+                Source::Bandwidth(program) => program.next(),
+                Source::LinkedLists(program) => program.next(),
+                Source::Cpu(program) => program.next(),
+                Source::Phases(program) => program.next(),
+                Source::Trace(program) => program.next(),
+            }?;
+            let frame = u64::from(self.region[(op.line >> self.page_shift) as usize]);
+            op.line = frame << self.page_shift | op.line & ((1 << self.page_shift) - 1);
+            self.op = Some(op);
+        }
+        self.op.as_mut()
+    }
+
+    /// The operation was executed.
+    #[inline]
+    pub(crate) fn advance(&mut self) {
+        if let Some(op) = self.op.take() {
+            self.accesses += u64::from(op.access != Access::None);
+        }
+    }
+
+    pub(crate) fn accesses(&self) -> u64 {
+        self.accesses
+    }
+
+    /// Goes on with the next phase if the last one has ended.
+    pub(crate) fn resume(&mut self) {
+        if let Source::Phases(phases) = &mut self.source {
+            phases.resume();
+        }
+    }
+
+    pub(crate) fn has_next_phase(&self) -> bool {
+        matches!(&self.source, Source::Phases(phases) if phases.has_next())
+    }
+
+    pub(crate) fn begin_job(&mut self, job: u32) {
+        self.op = None;
+        match &mut self.source {
+            Source::Bandwidth(program) => program.begin_job(),
+            Source::LinkedLists(program) => program.begin_job(),
+            Source::Cpu(program) => program.begin_job(),
+            Source::Phases(program) => program.begin_job(job),
+            Source::Trace(program) => program.begin_job(job),
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Runs a scenario's cases into a record.
+
+use std::io::Write;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use ringfence_record::{Section, WriteError, Writer};
+use ringfence_scenario::model::{Case, Program, Scenario};
+
+use crate::machine::ExactMachine;
+use crate::machine::error::MachineError;
+use crate::os::{Class, Fault, Os, OsError, ThreadEntry, TooManyThreads, Workload};
+use crate::rates::{RateError, RateMachine, RateStream, Slowdown};
+
+/// How far a case has got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Index of the case in the scenario.
+    pub case: usize,
+    /// Simulated time, in nanoseconds.
+    pub simulated_ns: u64,
+    /// Simulated time at the end of the case, in nanoseconds.
+    pub duration_ns: u64,
+}
+
+/// How to run a scenario.
+#[derive(Clone, Copy)]
+pub struct RunOptions<'a> {
+    /// Cases that run at a time, each on a thread of its own; at least 1. The
+    /// record does not depend on it.
+    pub threads: usize,
+    /// Told now and then how far each case has got, from any thread.
+    pub progress: &'a (dyn Fn(Progress) + Sync),
+    /// Breaks the enforcer on purpose, to test what judges it.
+    pub fault: Option<Fault>,
+}
+
+/// Why a scenario cannot be run.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// One case cannot.
+    #[error("case `{case}`: {cause}")]
+    Case {
+        /// Name of the case.
+        case: String,
+        /// Why.
+        cause: CaseError,
+    },
+    /// The record cannot be written.
+    #[error(transparent)]
+    Record(#[from] WriteError),
+}
+
+/// Why a case cannot be run.
+#[derive(Debug, thiserror::Error)]
+pub enum CaseError {
+    /// Too many threads for a record.
+    #[error(transparent)]
+    Threads(#[from] TooManyThreads),
+    /// The modelled board cannot be built.
+    #[error(transparent)]
+    Machine(#[from] MachineError),
+    /// The machine without memory cannot be built.
+    #[error(transparent)]
+    Rates(#[from] RateError),
+    /// A policy or the record refuses it.
+    #[error(transparent)]
+    Os(#[from] OsError),
+    /// Cores of the exact machine run ahead of each other for as long as an
+    /// interrupt takes from one to another.
+    #[error(
+        "platform `{platform}` has reschedule_latency 0, but programs that use memory need the \
+         time that an interrupt takes between cores; set it to what the machine really needs, \
+         such as \"1 us\""
+    )]
+    NoLatency {
+        /// Name of the platform.
+        platform: String,
+    },
+}
+
+/// Runs every case of `scenario` and appends one section for each, in order.
+///
+/// # Errors
+/// The first case that cannot run, before any section is written; or the
+/// record's output.
+pub fn run<W: Write>(
+    scenario: &Scenario,
+    options: &RunOptions<'_>,
+    writer: &mut Writer<W>,
+) -> Result<(), RunError> {
+    let sections = run_cases(scenario, options)?;
+    for section in &sections {
+        writer.append_section(section)?;
+    }
+    Ok(())
+}
+
+fn run_cases(scenario: &Scenario, options: &RunOptions<'_>) -> Result<Vec<Section>, RunError> {
+    let next = AtomicUsize::new(0);
+    let results: Mutex<Vec<_>> = Mutex::new((0..scenario.cases.len()).map(|_| None).collect());
+    let work = || {
+        loop {
+            let case = next.fetch_add(1, Ordering::Relaxed);
+            if case >= scenario.cases.len() {
+                break;
+            }
+            let result = run_case(scenario, case, options);
+            results.lock().unwrap_or_else(PoisonError::into_inner)[case] = Some(result);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..options.threads.clamp(1, scenario.cases.len()) {
+            scope.spawn(work);
+        }
+        work();
+    });
+    let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    scenario
+        .cases
+        .iter()
+        .zip(results)
+        .map(|(case, result)| {
+            let result = result.expect("every case has run when the scope ends");
+            result.map_err(|cause| RunError::Case {
+                case: case.name.clone(),
+                cause,
+            })
+        })
+        .collect()
+}
+
+fn run_case(
+    scenario: &Scenario,
+    index: usize,
+    options: &RunOptions<'_>,
+) -> Result<Section, CaseError> {
+    let case = &scenario.cases[index];
+    let workload = Workload::new(scenario, case)?;
+    let progress = |simulated_ns| {
+        (options.progress)(Progress {
+            case: index,
+            simulated_ns,
+            duration_ns: scenario.duration_ns,
+        });
+    };
+    let is_compute = |thread: &ThreadEntry<'_>| matches!(thread.program, Program::Compute(_));
+    let section = if workload.threads.iter().all(is_compute) {
+        let machine = RateMachine::new(scenario.platform.cores, &rate_streams(&workload, case))?;
+        Os::new(scenario, case, &workload, machine, options.fault)?.run(&progress)?
+    } else {
+        let machine = exact_machine(scenario, &workload)?;
+        Os::new(scenario, case, &workload, machine, options.fault)?.run(&progress)?
+    };
+    Ok(section)
+}
+
+/// The board of `scenario`, with one stream for each thread of `workload`.
+fn exact_machine(scenario: &Scenario, workload: &Workload<'_>) -> Result<ExactMachine, CaseError> {
+    let platform = &scenario.platform;
+    if platform.os.reschedule_latency_ns == 0 {
+        return Err(CaseError::NoLatency {
+            platform: platform.name.clone(),
+        });
+    }
+    let lookahead_ps = platform.os.reschedule_latency_ns * 1000;
+    let mut machine = ExactMachine::new(platform, scenario.seed, lookahead_ps)?;
+    for thread in workload.threads.iter().filter(|thread| thread.index == 0) {
+        let endless = matches!(thread.class, Class::BestEffort { .. });
+        machine.add_task(thread.program, thread.siblings, endless)?;
+    }
+    Ok(machine)
+}
+
+fn rate_streams(workload: &Workload<'_>, case: &Case) -> Vec<RateStream> {
+    workload
+        .threads
+        .iter()
+        .map(|thread| rate_stream(workload, thread, case.interference))
+        .collect()
+}
+
+fn rate_stream(
+    workload: &Workload<'_>,
+    thread: &ThreadEntry<'_>,
+    interference: bool,
+) -> RateStream {
+    let Program::Compute(compute) = thread.program else {
+        unreachable!("only compute programs run on a rate machine")
+    };
+    let owner_named = |name: &str| {
+        let owners = workload.tasks.len() + workload.best_effort.len();
+        (0..owners).find(|&owner| workload.owner_name(owner) == name)
+    };
+    let slowed_by = compute.slowed_by.iter().filter(|_| interference);
+    RateStream {
+        owner: workload.owner(thread),
+        work_ps: match thread.class {
+            Class::RealTime { .. } => Some(compute.time_ns * 1000),
+            Class::BestEffort { .. } => None,
+        },
+        slowed_by: slowed_by
+            .filter_map(|(name, factor_milli)| {
+                Some(Slowdown {
+                    owner: owner_named(name)?,
+                    factor_milli: *factor_milli,
+                })
+            })
+            .collect(),
+    }
+}
