@@ -135,14 +135,27 @@ struct rf_regulator {
   predicate rf_regulator_any_gang{L}(struct rf_regulator *r) =
       \exists integer p; 0 <= p < RF_MAX_PARTITIONS && r->gang_runs[p] != 0;
 
-  // A core is throttled only while a gang runs, and only in the domain.
-  predicate rf_regulator_core_sound{L}(struct rf_regulator *r, integer cpu) =
-      (r->core[cpu].in_domain == 0 || r->core[cpu].in_domain == 1) &&
-      (r->core[cpu].throttled == 0 || r->core[cpu].throttled == 1) &&
-      (r->core[cpu].throttled == 1 ==> r->regulated == 1 && r->core[cpu].in_domain == 1);
+  predicate rf_regulator_domain_flags{L}(struct rf_regulator *r) =
+      \forall integer c; 0 <= c < RF_MAX_CPUS ==>
+          r->core[c].in_domain == 0 || r->core[c].in_domain == 1;
 
+  predicate rf_regulator_throttled_flags{L}(struct rf_regulator *r) =
+      \forall integer c; 0 <= c < RF_MAX_CPUS ==>
+          r->core[c].throttled == 0 || r->core[c].throttled == 1;
+
+  predicate rf_regulator_throttles_domain{L}(struct rf_regulator *r) =
+      \forall integer c; 0 <= c < RF_MAX_CPUS ==>
+          r->core[c].throttled == 1 ==> r->core[c].in_domain == 1;
+
+  predicate rf_regulator_rest_throttles_none{L}(struct rf_regulator *r) =
+      r->regulated == 0 ==>
+          \forall integer c; 0 <= c < RF_MAX_CPUS ==> r->core[c].throttled == 0;
+
+  // A core is throttled only in the domain, and only while a gang runs.
   predicate rf_regulator_sound{L}(struct rf_regulator *r) =
-      \forall integer cpu; 0 <= cpu < RF_MAX_CPUS ==> rf_regulator_core_sound(r, cpu);
+      rf_regulator_domain_flags(r) && rf_regulator_throttled_flags(r) &&
+      rf_regulator_throttles_domain(r) &&
+      rf_regulator_rest_throttles_none(r);
 
   lemma rf_regulator_distribute:
       \forall integer whole, rest, factor;
@@ -396,13 +409,13 @@ static inline bool rf_regulator_hold(struct rf_regulator_core *core,
     assumes partition < RF_MAX_PARTITIONS;
     assigns *throttled, regulator->threshold, regulator->regulated,
         regulator->gang_runs[partition], regulator->tolerance[partition],
-        regulator->core[0 .. RF_MAX_CPUS - 1];
+        regulator->core[0 .. RF_MAX_CPUS - 1].reads,
+        regulator->core[0 .. RF_MAX_CPUS - 1].writes,
+        regulator->core[0 .. RF_MAX_CPUS - 1].throttled;
     ensures \result == RF_REGULATOR_OK;
     ensures rf_regulator_sound(regulator);
     ensures regulator->regulated == 1;
     ensures regulator->gang_runs[partition] == 1;
-    ensures \forall integer c; 0 <= c < RF_MAX_CPUS ==>
-        regulator->core[c].in_domain == \old(regulator->core[c].in_domain);
     ensures never_unthrottles: \forall integer c; 0 <= c < RF_MAX_CPUS ==>
         \old(regulator->core[c].throttled) == 1 ==> regulator->core[c].throttled == 1;
   complete behaviors;
@@ -421,17 +434,22 @@ rf_regulator_gang_running(struct rf_regulator *regulator, uint32_t partition,
     rf_regulator_update_threshold(regulator);
     /*@
       loop invariant 0 <= cpu <= RF_MAX_CPUS;
-      loop invariant rf_regulator_sound(regulator);
-      loop invariant \forall integer c; 0 <= c < RF_MAX_CPUS ==>
-          regulator->core[c].in_domain == \at(regulator->core[c].in_domain, Pre);
+      loop invariant rf_regulator_domain_flags(regulator);
+      loop invariant rf_regulator_throttled_flags(regulator);
+      loop invariant rf_regulator_throttles_domain(regulator);
+      loop invariant regulator->regulated == 1;
       loop invariant \forall integer c; 0 <= c < RF_MAX_CPUS ==>
           \at(regulator->core[c].throttled, Pre) == 1 ==> regulator->core[c].throttled == 1;
-      loop assigns cpu, *throttled, regulator->core[0 .. RF_MAX_CPUS - 1];
+      loop assigns cpu, *throttled, regulator->core[0 .. RF_MAX_CPUS - 1].reads,
+          regulator->core[0 .. RF_MAX_CPUS - 1].writes,
+          regulator->core[0 .. RF_MAX_CPUS - 1].throttled;
       loop variant RF_MAX_CPUS - cpu;
     */
     for (uint32_t cpu = 0; cpu < RF_MAX_CPUS; cpu++) {
         struct rf_regulator_core *core = &regulator->core[cpu];
-        if (core->in_domain && rf_regulator_hold(core, &regulator->threshold))
+        if (!core->in_domain)
+            continue;
+        if (rf_regulator_hold(core, &regulator->threshold))
             rf_cpu_set_insert(throttled, cpu);
     }
     return RF_REGULATOR_OK;
@@ -529,6 +547,7 @@ static inline bool rf_regulator_count(struct rf_regulator_core *core, uint64_t r
  */
 /*@
   requires \valid(regulator) && rf_regulator_sound(regulator);
+  assigns regulator->core[0 .. RF_MAX_CPUS - 1];
   behavior refused:
     assumes cpu >= RF_MAX_CPUS || regulator->core[cpu].in_domain == 0;
     assigns \nothing;
@@ -559,6 +578,18 @@ rf_regulator_charge(struct rf_regulator *regulator, uint32_t cpu, uint64_t reads
     return RF_REGULATOR_OK;
 }
 
+/* Nothing of the new period's budget is spent; debt stays owed. */
+/*@
+  requires \valid(core);
+  assigns core->reads, core->writes;
+  ensures core->reads.used == 0 && core->reads.debt == \old(core->reads.debt);
+  ensures core->writes.used == 0 && core->writes.debt == \old(core->writes.debt);
+*/
+static inline void rf_regulator_unspend(struct rf_regulator_core *core) {
+    core->reads.used = 0;
+    core->writes.used = 0;
+}
+
 /* Gives a core a new budget, less its debt. True when that un-throttles it. */
 /*@
   requires \valid(core) && \valid_read(threshold) && \separated(core, threshold);
@@ -574,8 +605,7 @@ rf_regulator_charge(struct rf_regulator *regulator, uint32_t cpu, uint64_t reads
 */
 static inline bool rf_regulator_renew(struct rf_regulator_core *core,
                                       const struct rf_regulator_budget *threshold) {
-    core->reads.used = 0;
-    core->writes.used = 0;
+    rf_regulator_unspend(core);
     rf_regulator_pay(&core->reads, threshold->reads);
     rf_regulator_pay(&core->writes, threshold->writes);
     if (!core->throttled || rf_regulator_exhausted(core, threshold))
@@ -588,7 +618,9 @@ static inline bool rf_regulator_renew(struct rf_regulator_core *core,
 /*@
   requires \valid(regulator) && \valid(unthrottled) && \separated(regulator, unthrottled);
   requires rf_regulator_sound(regulator);
-  assigns *unthrottled, regulator->core[0 .. RF_MAX_CPUS - 1];
+  assigns *unthrottled, regulator->core[0 .. RF_MAX_CPUS - 1].reads,
+      regulator->core[0 .. RF_MAX_CPUS - 1].writes,
+      regulator->core[0 .. RF_MAX_CPUS - 1].throttled;
   ensures rf_regulator_sound(regulator);
   ensures never_throttles: \forall integer c; 0 <= c < RF_MAX_CPUS ==>
       \old(regulator->core[c].throttled) == 0 ==> regulator->core[c].throttled == 0;
@@ -598,22 +630,25 @@ static inline void rf_regulator_refill(struct rf_regulator *regulator,
     rf_cpu_set_clear(unthrottled);
     /*@
       loop invariant 0 <= cpu <= RF_MAX_CPUS;
-      loop invariant rf_regulator_sound(regulator);
+      loop invariant rf_regulator_domain_flags(regulator);
+      loop invariant rf_regulator_throttled_flags(regulator);
+      loop invariant rf_regulator_throttles_domain(regulator);
+      loop invariant rf_regulator_rest_throttles_none(regulator);
       loop invariant \forall integer c; 0 <= c < RF_MAX_CPUS ==>
           \at(regulator->core[c].throttled, Pre) == 0 ==> regulator->core[c].throttled == 0;
-      loop assigns cpu, *unthrottled, regulator->core[0 .. RF_MAX_CPUS - 1];
+      loop assigns cpu, *unthrottled, regulator->core[0 .. RF_MAX_CPUS - 1].reads,
+          regulator->core[0 .. RF_MAX_CPUS - 1].writes,
+          regulator->core[0 .. RF_MAX_CPUS - 1].throttled;
       loop variant RF_MAX_CPUS - cpu;
     */
     for (uint32_t cpu = 0; cpu < RF_MAX_CPUS; cpu++) {
         struct rf_regulator_core *core = &regulator->core[cpu];
         if (!core->in_domain)
             continue;
-        if (!regulator->regulated) {
-            core->reads.used = 0;
-            core->writes.used = 0;
-        } else if (rf_regulator_renew(core, &regulator->threshold)) {
+        if (!regulator->regulated)
+            rf_regulator_unspend(core);
+        else if (rf_regulator_renew(core, &regulator->threshold))
             rf_cpu_set_insert(unthrottled, cpu);
-        }
     }
 }
 
@@ -633,6 +668,7 @@ static inline bool rf_regulator_is_throttled(const struct rf_regulator *regulato
  */
 /*@
   requires \valid_read(regulator) && \valid(remaining) && \separated(regulator, remaining);
+  assigns *remaining;
   behavior refused:
     assumes cpu >= RF_MAX_CPUS || regulator->core[cpu].in_domain == 0;
     assigns \nothing;
