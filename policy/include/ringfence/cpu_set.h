@@ -32,6 +32,17 @@ struct rf_cpu_set {
 
   predicate rf_cpu_set_empty{L}(struct rf_cpu_set *s) =
       \forall integer i; 0 <= i < 8 ==> s->word[i] == 0;
+
+  predicate rf_cpu_set_copied{From, To}(struct rf_cpu_set *from, struct rf_cpu_set *to) =
+      \forall integer i; 0 <= i < 8 ==> \at(from->word[i], From) == \at(to->word[i], To);
+
+  predicate rf_cpu_set_added{From, To}(struct rf_cpu_set *s, integer cpu) =
+      \forall integer c; 0 <= c < RF_MAX_CPUS ==>
+          (rf_cpu_set_has{To}(s, c) <==> c == cpu || rf_cpu_set_has{From}(s, c));
+
+  predicate rf_cpu_set_removed{From, To}(struct rf_cpu_set *s, integer cpu) =
+      \forall integer c; 0 <= c < RF_MAX_CPUS ==>
+          (rf_cpu_set_has{To}(s, c) <==> c != cpu && rf_cpu_set_has{From}(s, c));
 */
 
 /*@
@@ -48,6 +59,22 @@ static inline void rf_cpu_set_clear(struct rf_cpu_set *set) {
     */
     for (uint32_t i = 0; i < RF_CPU_SET_WORDS; i++)
         set->word[i] = 0;
+}
+
+/*@
+  requires \valid(to) && \valid_read(from) && \separated(to, from);
+  assigns *to;
+  ensures rf_cpu_set_copied{Pre, Post}(from, to);
+*/
+static inline void rf_cpu_set_copy(struct rf_cpu_set *to, const struct rf_cpu_set *from) {
+    /*@
+      loop invariant 0 <= i <= 8;
+      loop invariant \forall integer k; 0 <= k < i ==> to->word[k] == from->word[k];
+      loop assigns i, to->word[0 .. 7];
+      loop variant 8 - i;
+    */
+    for (uint32_t i = 0; i < RF_CPU_SET_WORDS; i++)
+        to->word[i] = from->word[i];
 }
 
 /*@
@@ -83,8 +110,8 @@ static inline bool rf_cpu_set_contains(const struct rf_cpu_set *set, uint32_t cp
   requires \valid(set);
   requires cpu < RF_MAX_CPUS;
   assigns set->word[cpu / 64];
-  ensures \forall integer c; 0 <= c < RF_MAX_CPUS ==>
-      (rf_cpu_set_has(set, c) <==> c == cpu || \old(rf_cpu_set_has(set, c)));
+  ensures rf_cpu_set_added{Pre, Post}(set, cpu);
+  ensures !rf_cpu_set_empty(set);
 */
 static inline void rf_cpu_set_insert(struct rf_cpu_set *set, uint32_t cpu) {
     set->word[cpu / RF_CPU_SET_WORD_BITS] |= (uint64_t)1 << (cpu % RF_CPU_SET_WORD_BITS);
@@ -99,8 +126,7 @@ static inline void rf_cpu_set_insert(struct rf_cpu_set *set, uint32_t cpu) {
   requires \valid(set);
   requires cpu < RF_MAX_CPUS;
   assigns set->word[cpu / 64];
-  ensures \forall integer c; 0 <= c < RF_MAX_CPUS ==>
-      (rf_cpu_set_has(set, c) <==> c != cpu && \old(rf_cpu_set_has(set, c)));
+  ensures rf_cpu_set_removed{Pre, Post}(set, cpu);
 */
 static inline void rf_cpu_set_remove(struct rf_cpu_set *set, uint32_t cpu) {
     set->word[cpu / RF_CPU_SET_WORD_BITS] &= ~((uint64_t)1 << (cpu % RF_CPU_SET_WORD_BITS));

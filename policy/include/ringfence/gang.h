@@ -103,32 +103,17 @@ enum rf_gang_status {
 };
 
 /*@
-  predicate rf_cpu_set_within{L}(struct rf_cpu_set *a, struct rf_cpu_set *b) =
-      \forall integer cpu; 0 <= cpu < RF_MAX_CPUS ==>
-          rf_cpu_set_has(a, cpu) ==> rf_cpu_set_has(b, cpu);
-
-  predicate rf_cpu_set_copied{From, To}(struct rf_cpu_set *from, struct rf_cpu_set *to) =
-      \forall integer i; 0 <= i < 8 ==> \at(from->word[i], From) == \at(to->word[i], To);
-
-  predicate rf_cpu_set_added{From, To}(struct rf_cpu_set *s, integer cpu) =
-      \forall integer c; 0 <= c < RF_MAX_CPUS ==>
-          (rf_cpu_set_has{To}(s, c) <==> c == cpu || rf_cpu_set_has{From}(s, c));
-
-  predicate rf_cpu_set_removed{From, To}(struct rf_cpu_set *s, integer cpu) =
-      \forall integer c; 0 <= c < RF_MAX_CPUS ==>
-          (rf_cpu_set_has{To}(s, c) <==> c != cpu && rf_cpu_set_has{From}(s, c));
-
   predicate rf_gang_highest{L}(struct rf_gang_partition *p, integer priority) =
       0 <= priority <= 99 &&
       (priority > 0 ==> p->runnable[priority] > 0) &&
       (\forall integer q; priority < q <= 99 ==> p->runnable[q] == 0);
 
-  predicate rf_gang_valid{L}(struct rf_gang_partition *p) =
-      p->runnable[0] == 0 &&
-      rf_gang_highest(p, p->active_priority) &&
+  predicate rf_gang_counts_valid{L}(struct rf_gang_partition *p) =
+      p->runnable[0] == 0 && rf_gang_highest(p, p->active_priority);
+
+  predicate rf_gang_lock_valid{L}(struct rf_gang_partition *p) =
       p->locked_priority <= 99 &&
-      (p->locked_priority == 0 <==> rf_cpu_set_empty(&p->locked)) &&
-      rf_share_valid(&p->share);
+      (p->locked_priority == 0 <==> rf_cpu_set_empty(&p->locked));
 
   predicate rf_gang_allowed{L}(struct rf_gang_partition *p, integer priority) =
       priority == p->active_priority &&
@@ -168,10 +153,12 @@ static inline bool rf_gang_has_cpu(const struct rf_gang_partition *p, uint32_t c
     assumes !rf_cpu_set_empty(cpus) && rf_share_settings(limit_ns, window_ns);
     assigns *p;
     ensures \result == RF_GANG_OK;
-    ensures rf_gang_valid(p);
+    ensures rf_gang_counts_valid(p);
+    ensures rf_gang_lock_valid(p);
+    ensures rf_share_valid(&p->share);
     ensures p->active_priority == 0 && p->locked_priority == 0;
     ensures rf_cpu_set_empty(&p->running) && rf_cpu_set_empty(&p->waiting);
-    ensures \forall integer i; 0 <= i < 8 ==> p->cpus.word[i] == cpus->word[i];
+    ensures rf_cpu_set_copied{Pre, Post}(cpus, &p->cpus);
     ensures p->share.limit_ns == limit_ns && p->share.window_ns == window_ns;
     ensures p->share.window_start_ns == now_ns;
   complete behaviors;
@@ -184,7 +171,7 @@ static inline enum rf_gang_status rf_gang_init(struct rf_gang_partition *p,
         return RF_GANG_NO_CPUS;
     if (!rf_share_settings_ok(limit_ns, window_ns))
         return RF_GANG_BAD_SHARE;
-    p->cpus = *cpus;
+    rf_cpu_set_copy(&p->cpus, cpus);
     rf_cpu_set_clear(&p->locked);
     rf_cpu_set_clear(&p->running);
     rf_cpu_set_clear(&p->waiting);
@@ -221,12 +208,12 @@ static inline bool rf_gang_may_run(const struct rf_gang_partition *p, uint32_t p
 }
 
 /*@
-  requires \valid(p) && rf_gang_valid(p);
-  requires cpu < RF_MAX_CPUS && rf_cpu_set_has(&p->cpus, cpu) && 1 <= priority <= 99;
+  requires \valid(p) && rf_gang_lock_valid(p);
+  requires cpu < RF_MAX_CPUS && 1 <= priority <= 99;
   requires p->locked_priority == 0 || p->locked_priority == priority;
   assigns p->locked, p->waiting, p->locked_priority;
-  ensures rf_gang_valid(p);
-  ensures rf_gang_holds(p, cpu, priority);
+  ensures rf_gang_lock_valid(p);
+  ensures p->locked_priority == priority;
   ensures rf_cpu_set_added{Pre, Post}(&p->locked, cpu);
   ensures rf_cpu_set_removed{Pre, Post}(&p->waiting, cpu);
 */
@@ -239,12 +226,12 @@ static inline void rf_gang_lock(struct rf_gang_partition *p, uint32_t cpu, uint3
 /* Tells all waiting CPUs, unless nobody may run before the window of the limit ends. */
 /*@
   requires \valid(p) && \valid(reschedule) && \separated(p, reschedule);
-  requires rf_gang_valid(p) && rf_cpu_set_empty(reschedule);
+  requires rf_cpu_set_empty(reschedule);
   assigns p->waiting, *reschedule;
-  ensures rf_gang_valid(p);
   behavior exhausted:
     assumes p->share.exhausted_until_ns != 0;
-    assigns \nothing;
+    ensures rf_cpu_set_empty(reschedule);
+    ensures rf_cpu_set_copied{Pre, Post}(&p->waiting, &p->waiting);
   behavior told:
     assumes p->share.exhausted_until_ns == 0;
     ensures rf_cpu_set_copied{Pre, Post}(&p->waiting, reschedule);
@@ -256,16 +243,18 @@ static inline void rf_gang_tell_waiting(struct rf_gang_partition *p,
                                         struct rf_cpu_set *reschedule) {
     if (rf_share_is_exhausted(&p->share))
         return;
-    *reschedule = p->waiting;
+    rf_cpu_set_copy(reschedule, &p->waiting);
     rf_cpu_set_clear(&p->waiting);
 }
 
 /* A thread of `priority` became runnable. */
 /*@
   requires \valid(p) && \valid(reschedule) && \separated(p, reschedule);
-  requires rf_gang_valid(p);
+  requires rf_gang_counts_valid(p) && rf_gang_lock_valid(p) && rf_share_valid(&p->share);
   assigns p->runnable[priority], p->active_priority, *reschedule;
-  ensures rf_gang_valid(p);
+  ensures rf_gang_counts_valid(p);
+  ensures rf_gang_lock_valid(p);
+  ensures rf_share_valid(&p->share);
   behavior refused:
     assumes !(1 <= priority <= 99) || p->runnable[priority] == RF_GANG_MAX_THREADS;
     assigns *reschedule;
@@ -298,7 +287,7 @@ static inline enum rf_gang_status rf_gang_runnable(struct rf_gang_partition *p, 
     if (priority > p->active_priority) {
         p->active_priority = (uint8_t)priority;
         if (p->locked_priority < priority)
-            *reschedule = p->locked;
+            rf_cpu_set_copy(reschedule, &p->locked);
     }
     return RF_GANG_OK;
 }
@@ -327,9 +316,11 @@ static inline uint32_t rf_gang_highest_below(const struct rf_gang_partition *p, 
 /* A thread of `priority` is no longer runnable: it sleeps, ended, or left the partition. */
 /*@
   requires \valid(p) && \valid(reschedule) && \separated(p, reschedule);
-  requires rf_gang_valid(p);
+  requires rf_gang_counts_valid(p) && rf_gang_lock_valid(p) && rf_share_valid(&p->share);
   assigns p->runnable[priority], p->active_priority, p->waiting, *reschedule;
-  ensures rf_gang_valid(p);
+  ensures rf_gang_counts_valid(p);
+  ensures rf_gang_lock_valid(p);
+  ensures rf_share_valid(&p->share);
   behavior refused:
     assumes !(1 <= priority <= 99) || p->runnable[priority] == 0;
     assigns *reschedule;
@@ -349,8 +340,8 @@ static inline uint32_t rf_gang_highest_below(const struct rf_gang_partition *p, 
     assumes 1 <= priority <= 99 && p->runnable[priority] > 0;
     assumes p->runnable[priority] > 1 || priority != p->active_priority ||
             p->share.exhausted_until_ns != 0;
-    assigns p->runnable[priority], p->active_priority, *reschedule;
     ensures rf_cpu_set_empty(reschedule);
+    ensures rf_cpu_set_copied{Pre, Post}(&p->waiting, &p->waiting);
   complete behaviors refused, counted;
   complete behaviors refused, hands_over, goes_on;
 */
@@ -372,9 +363,11 @@ static inline enum rf_gang_status rf_gang_quiescent(struct rf_gang_partition *p,
 /* May `cpu` start a thread of `priority` now? */
 /*@
   requires \valid(p) && \valid(decision) && \separated(p, decision);
-  requires rf_gang_valid(p);
+  requires rf_gang_counts_valid(p) && rf_gang_lock_valid(p) && rf_share_valid(&p->share);
   assigns p->locked, p->waiting, p->locked_priority, *decision;
-  ensures rf_gang_valid(p);
+  ensures rf_gang_counts_valid(p);
+  ensures rf_gang_lock_valid(p);
+  ensures rf_share_valid(&p->share);
   behavior refused:
     assumes !(cpu < RF_MAX_CPUS && rf_cpu_set_has(&p->cpus, cpu) && 1 <= priority <= 99);
     assigns *decision;
@@ -384,7 +377,7 @@ static inline enum rf_gang_status rf_gang_quiescent(struct rf_gang_partition *p,
     assumes cpu < RF_MAX_CPUS && rf_cpu_set_has(&p->cpus, cpu) && 1 <= priority <= 99;
     assumes rf_gang_allowed(p, priority);
     ensures \result == RF_GANG_OK && *decision == RF_GANG_RUN;
-    ensures rf_gang_holds(p, cpu, priority);
+    ensures p->locked_priority == priority;
     ensures rf_cpu_set_added{Pre, Post}(&p->locked, cpu);
     ensures rf_cpu_set_removed{Pre, Post}(&p->waiting, cpu);
   behavior block:
@@ -415,9 +408,12 @@ static inline enum rf_gang_status rf_gang_decide(struct rf_gang_partition *p, ui
 
 /* A thread of `priority` started on `cpu`: after RUN, or if decide would answer RUN now. */
 /*@
-  requires \valid(p) && rf_gang_valid(p);
+  requires \valid(p);
+  requires rf_gang_counts_valid(p) && rf_gang_lock_valid(p) && rf_share_valid(&p->share);
   assigns p->locked, p->waiting, p->locked_priority, p->running, p->share;
-  ensures rf_gang_valid(p);
+  ensures rf_gang_counts_valid(p);
+  ensures rf_gang_lock_valid(p);
+  ensures rf_share_valid(&p->share);
   behavior refused:
     assumes !(cpu < RF_MAX_CPUS && rf_cpu_set_has(&p->cpus, cpu) && 1 <= priority <= 99) ||
             rf_cpu_set_has(&p->running, cpu) ||
@@ -429,10 +425,8 @@ static inline enum rf_gang_status rf_gang_decide(struct rf_gang_partition *p, ui
     assumes !rf_cpu_set_has(&p->running, cpu);
     assumes rf_gang_holds(p, cpu, priority) || rf_gang_allowed(p, priority);
     ensures \result == RF_GANG_OK;
-    ensures rf_gang_holds(p, cpu, priority);
-    ensures rf_cpu_set_added{Pre, Post}(&p->running, cpu);
-    ensures rf_cpu_set_added{Pre, Post}(&p->locked, cpu);
-    ensures p->share.exhausted_until_ns == \old(p->share.exhausted_until_ns);
+    ensures p->locked_priority == priority;
+    ensures rf_cpu_set_has(&p->running, cpu);
   complete behaviors;
   disjoint behaviors;
 */
@@ -447,85 +441,107 @@ static inline enum rf_gang_status rf_gang_running(struct rf_gang_partition *p, u
     bool holds = rf_cpu_set_contains(&p->locked, cpu) && p->locked_priority == priority;
     if (!holds && !rf_gang_may_run(p, priority))
         return RF_GANG_NOT_ALLOWED;
-    rf_gang_lock(p, cpu, priority);
     rf_share_advance(&p->share, now_ns, !rf_cpu_set_is_empty(&p->running));
+    rf_gang_lock(p, cpu, priority);
     rf_cpu_set_insert(&p->running, cpu);
     return RF_GANG_OK;
+}
+
+/* Takes the lock from `cpu`. */
+/*@
+  requires \valid(p) && cpu < RF_MAX_CPUS;
+  requires rf_gang_lock_valid(p);
+  assigns p->locked, p->running, p->locked_priority;
+  ensures rf_gang_lock_valid(p);
+  ensures p->locked_priority == 0 || p->locked_priority == \old(p->locked_priority);
+  ensures rf_cpu_set_removed{Pre, Post}(&p->locked, cpu);
+  ensures rf_cpu_set_removed{Pre, Post}(&p->running, cpu);
+*/
+static inline void rf_gang_unlock(struct rf_gang_partition *p, uint32_t cpu) {
+    rf_cpu_set_remove(&p->running, cpu);
+    rf_cpu_set_remove(&p->locked, cpu);
+    if (rf_cpu_set_is_empty(&p->locked))
+        p->locked_priority = RF_GANG_NO_PRIORITY;
+}
+
+/* Tells who has to know that the share limit is used up, or that CPUs may start again. */
+/*@
+  requires \valid(p) && \valid(reschedule) && \separated(p, reschedule);
+  requires rf_cpu_set_empty(reschedule) && rf_share_valid(&p->share);
+  assigns p->waiting, p->share.exhausted_until_ns, *reschedule;
+  ensures rf_share_valid(&p->share);
+  ensures \old(p->share.exhausted_until_ns) == 0 && p->share.exhausted_until_ns != 0 ==>
+      rf_cpu_set_copied{Pre, Post}(&p->locked, reschedule);
+  ensures \old(p->share.exhausted_until_ns) != 0 && p->share.exhausted_until_ns == 0 ==>
+      rf_cpu_set_copied{Pre, Post}(&p->waiting, reschedule);
+  ensures freed && p->share.exhausted_until_ns == 0 ==>
+      rf_cpu_set_copied{Pre, Post}(&p->waiting, reschedule);
+*/
+static inline void rf_gang_settle(struct rf_gang_partition *p, bool freed,
+                                  struct rf_cpu_set *reschedule) {
+    enum rf_share_change change = rf_share_check(&p->share);
+    if (change == RF_SHARE_EXHAUSTED)
+        rf_cpu_set_copy(reschedule, &p->locked);
+    else if (change == RF_SHARE_RENEWED || freed)
+        rf_gang_tell_waiting(p, reschedule);
 }
 
 /* `cpu` gives up the lock: its thread left, or it does not start one after RUN. */
 /*@
   requires \valid(p) && \valid(reschedule) && \separated(p, reschedule);
-  requires rf_gang_valid(p);
+  requires rf_gang_counts_valid(p) && rf_gang_lock_valid(p) && rf_share_valid(&p->share);
   assigns p->locked, p->running, p->waiting, p->locked_priority, p->share, *reschedule;
-  ensures rf_gang_valid(p);
+  ensures rf_gang_counts_valid(p);
+  ensures rf_gang_lock_valid(p);
+  ensures rf_share_valid(&p->share);
   behavior refused:
-    assumes !(cpu < RF_MAX_CPUS && rf_cpu_set_has(&p->cpus, cpu)) ||
-            !rf_cpu_set_has(&p->locked, cpu);
+    assumes !(cpu < RF_MAX_CPUS && rf_cpu_set_has(&p->cpus, cpu) &&
+              rf_cpu_set_has(&p->locked, cpu));
     assigns *reschedule;
     ensures \result == RF_GANG_BAD_CPU || \result == RF_GANG_NOT_RUNNING;
     ensures rf_cpu_set_empty(reschedule);
   behavior released:
-    assumes cpu < RF_MAX_CPUS && rf_cpu_set_has(&p->cpus, cpu);
-    assumes rf_cpu_set_has(&p->locked, cpu);
+    assumes cpu < RF_MAX_CPUS && rf_cpu_set_has(&p->cpus, cpu) &&
+            rf_cpu_set_has(&p->locked, cpu);
     ensures \result == RF_GANG_OK;
-    ensures rf_cpu_set_removed{Pre, Post}(&p->locked, cpu);
-    ensures rf_cpu_set_removed{Pre, Post}(&p->running, cpu);
-    ensures rf_cpu_set_empty(&p->locked) && p->share.exhausted_until_ns == 0 ==>
-        rf_cpu_set_copied{Pre, Post}(&p->waiting, reschedule) && rf_cpu_set_empty(&p->waiting);
-    ensures \old(p->share.exhausted_until_ns) == 0 && p->share.exhausted_until_ns != 0 ==>
-        rf_cpu_set_copied{Post, Post}(&p->locked, reschedule);
-    ensures \old(p->share.exhausted_until_ns) != 0 && p->share.exhausted_until_ns == 0 ==>
-        rf_cpu_set_copied{Pre, Post}(&p->waiting, reschedule) && rf_cpu_set_empty(&p->waiting);
+    ensures p->locked_priority == 0 || p->locked_priority == \old(p->locked_priority);
   complete behaviors;
   disjoint behaviors;
 */
 static inline enum rf_gang_status rf_gang_stopping(struct rf_gang_partition *p, uint32_t cpu,
                                                    uint64_t now_ns, struct rf_cpu_set *reschedule) {
+    bool known = rf_gang_has_cpu(p, cpu);
+    bool locked = known && rf_cpu_set_contains(&p->locked, cpu);
     rf_cpu_set_clear(reschedule);
-    if (!rf_gang_has_cpu(p, cpu))
+    if (!known)
         return RF_GANG_BAD_CPU;
-    if (!rf_cpu_set_contains(&p->locked, cpu))
+    if (!locked)
         return RF_GANG_NOT_RUNNING;
     rf_share_advance(&p->share, now_ns, !rf_cpu_set_is_empty(&p->running));
-    rf_cpu_set_remove(&p->running, cpu);
-    rf_cpu_set_remove(&p->locked, cpu);
-    bool freed = rf_cpu_set_is_empty(&p->locked);
-    if (freed)
-        p->locked_priority = RF_GANG_NO_PRIORITY;
-    enum rf_share_change change = rf_share_check(&p->share);
-    if (change == RF_SHARE_EXHAUSTED)
-        *reschedule = p->locked;
-    else if (change == RF_SHARE_RENEWED || freed)
-        rf_gang_tell_waiting(p, reschedule);
+    rf_gang_unlock(p, cpu);
+    rf_gang_settle(p, p->locked_priority == RF_GANG_NO_PRIORITY, reschedule);
     return RF_GANG_OK;
 }
 
 /* The time that rf_gang_next_timer_ns gave has come. */
 /*@
   requires \valid(p) && \valid(reschedule) && \separated(p, reschedule);
-  requires rf_gang_valid(p);
+  requires rf_gang_counts_valid(p) && rf_gang_lock_valid(p) && rf_share_valid(&p->share);
   assigns p->waiting, p->share, *reschedule;
-  ensures rf_gang_valid(p);
-  ensures \old(p->share.exhausted_until_ns) == 0 && p->share.exhausted_until_ns != 0 ==>
-      rf_cpu_set_copied{Pre, Post}(&p->locked, reschedule);
-  ensures \old(p->share.exhausted_until_ns) != 0 && p->share.exhausted_until_ns == 0 ==>
-      rf_cpu_set_copied{Pre, Post}(&p->waiting, reschedule) && rf_cpu_set_empty(&p->waiting);
+  ensures rf_gang_counts_valid(p);
+  ensures rf_gang_lock_valid(p);
+  ensures rf_share_valid(&p->share);
 */
 static inline void rf_gang_timer(struct rf_gang_partition *p, uint64_t now_ns,
                                  struct rf_cpu_set *reschedule) {
     rf_cpu_set_clear(reschedule);
     rf_share_advance(&p->share, now_ns, !rf_cpu_set_is_empty(&p->running));
-    enum rf_share_change change = rf_share_check(&p->share);
-    if (change == RF_SHARE_EXHAUSTED)
-        *reschedule = p->locked;
-    else if (change == RF_SHARE_RENEWED)
-        rf_gang_tell_waiting(p, reschedule);
+    rf_gang_settle(p, false, reschedule);
 }
 
 /* When to call rf_gang_timer next, or RF_SHARE_NEVER_NS. */
 /*@
-  requires \valid_read(p) && rf_gang_valid(p);
+  requires \valid_read(p) && rf_share_valid(&p->share);
   assigns \nothing;
   ensures p->share.exhausted_until_ns != 0 ==> \result == p->share.exhausted_until_ns;
   ensures p->share.exhausted_until_ns == 0 && rf_cpu_set_empty(&p->running) ==>
