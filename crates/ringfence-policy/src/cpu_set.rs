@@ -15,6 +15,9 @@ pub struct CpuSet {
     words: [u64; WORDS],
 }
 
+// As shim_gang.c asserts for `struct rf_cpu_set`.
+const _: () = assert!(size_of::<CpuSet>() == 64);
+
 impl CpuSet {
     /// CPUs that a set can hold.
     pub const MAX_CPUS: u16 = 512;

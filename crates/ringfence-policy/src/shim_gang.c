@@ -9,6 +9,8 @@ _Static_assert(sizeof(struct rf_gang_partition) % sizeof(uint64_t) == 0 &&
                    _Alignof(struct rf_gang_partition) <= _Alignof(uint64_t),
                "the Rust face keeps a partition in an array of 64-bit words");
 
+_Static_assert(sizeof(struct rf_cpu_set) == 64, "CpuSet of the Rust face has 8 64-bit words");
+
 size_t shim_gang_partition_words(void) {
     return sizeof(struct rf_gang_partition) / sizeof(uint64_t);
 }

@@ -127,6 +127,7 @@ static inline void rf_cpu_set_insert(struct rf_cpu_set *set, uint32_t cpu) {
   requires cpu < RF_MAX_CPUS;
   assigns set->word[cpu / 64];
   ensures rf_cpu_set_removed{Pre, Post}(set, cpu);
+  ensures \forall integer i; 0 <= i < 8 ==> \old(set->word[i]) == 0 ==> set->word[i] == 0;
 */
 static inline void rf_cpu_set_remove(struct rf_cpu_set *set, uint32_t cpu) {
     set->word[cpu / RF_CPU_SET_WORD_BITS] &= ~((uint64_t)1 << (cpu % RF_CPU_SET_WORD_BITS));

@@ -141,6 +141,22 @@ static inline bool rf_gang_has_cpu(const struct rf_gang_partition *p, uint32_t c
     return cpu < RF_MAX_CPUS && rf_cpu_set_contains(&p->cpus, cpu);
 }
 
+/*@
+  requires \valid(p);
+  assigns p->runnable[0 .. 99];
+  ensures \forall integer i; 0 <= i <= 99 ==> p->runnable[i] == 0;
+*/
+static inline void rf_gang_clear_counts(struct rf_gang_partition *p) {
+    /*@
+      loop invariant 0 <= i <= 100;
+      loop invariant \forall integer k; 0 <= k < i ==> p->runnable[k] == 0;
+      loop assigns i, p->runnable[0 .. 99];
+      loop variant 100 - i;
+    */
+    for (uint32_t i = 0; i <= RF_GANG_MAX_PRIORITY; i++)
+        p->runnable[i] = 0;
+}
+
 /* Starts a partition with nothing runnable. limit_ns and window_ns 0: no share limit. */
 /*@
   requires \valid(p) && \valid_read(cpus) && \separated(p, cpus);
@@ -176,14 +192,7 @@ static inline enum rf_gang_status rf_gang_init(struct rf_gang_partition *p,
     rf_cpu_set_clear(&p->running);
     rf_cpu_set_clear(&p->waiting);
     rf_share_init(&p->share, limit_ns, window_ns, now_ns);
-    /*@
-      loop invariant 0 <= i <= 100;
-      loop invariant \forall integer k; 0 <= k < i ==> p->runnable[k] == 0;
-      loop assigns i, p->runnable[0 .. 99];
-      loop variant 100 - i;
-    */
-    for (uint32_t i = 0; i <= RF_GANG_MAX_PRIORITY; i++)
-        p->runnable[i] = 0;
+    rf_gang_clear_counts(p);
     p->active_priority = RF_GANG_NO_PRIORITY;
     p->locked_priority = RF_GANG_NO_PRIORITY;
     /*@
@@ -279,6 +288,9 @@ static inline void rf_gang_tell_waiting(struct rf_gang_partition *p,
 static inline enum rf_gang_status rf_gang_runnable(struct rf_gang_partition *p, uint32_t priority,
                                                    struct rf_cpu_set *reschedule) {
     rf_cpu_set_clear(reschedule);
+    /*@ assert rf_gang_lock_valid(p); */
+    /*@ assert rf_share_valid(&p->share); */
+    /*@ assert rf_cpu_set_copied{Pre, Here}(&p->locked, &p->locked); */
     if (!rf_gang_is_priority(priority))
         return RF_GANG_BAD_PRIORITY;
     if (p->runnable[priority] == RF_GANG_MAX_THREADS)
@@ -348,6 +360,9 @@ static inline uint32_t rf_gang_highest_below(const struct rf_gang_partition *p, 
 static inline enum rf_gang_status rf_gang_quiescent(struct rf_gang_partition *p, uint32_t priority,
                                                     struct rf_cpu_set *reschedule) {
     rf_cpu_set_clear(reschedule);
+    /*@ assert rf_gang_lock_valid(p); */
+    /*@ assert rf_share_valid(&p->share); */
+    /*@ assert rf_cpu_set_copied{Pre, Here}(&p->waiting, &p->waiting); */
     if (!rf_gang_is_priority(priority))
         return RF_GANG_BAD_PRIORITY;
     if (p->runnable[priority] == 0)
@@ -442,7 +457,9 @@ static inline enum rf_gang_status rf_gang_running(struct rf_gang_partition *p, u
     if (!holds && !rf_gang_may_run(p, priority))
         return RF_GANG_NOT_ALLOWED;
     rf_share_advance(&p->share, now_ns, !rf_cpu_set_is_empty(&p->running));
+    /*@ assert rf_gang_lock_valid(p); */
     rf_gang_lock(p, cpu, priority);
+    /*@ assert rf_share_valid(&p->share); */
     rf_cpu_set_insert(&p->running, cpu);
     return RF_GANG_OK;
 }
@@ -467,8 +484,10 @@ static inline void rf_gang_unlock(struct rf_gang_partition *p, uint32_t cpu) {
 /* Tells who has to know that the share limit is used up, or that CPUs may start again. */
 /*@
   requires \valid(p) && \valid(reschedule) && \separated(p, reschedule);
-  requires rf_cpu_set_empty(reschedule) && rf_share_valid(&p->share);
+  requires rf_cpu_set_empty(reschedule);
+  requires rf_gang_lock_valid(p) && rf_share_valid(&p->share);
   assigns p->waiting, p->share.exhausted_until_ns, *reschedule;
+  ensures rf_gang_lock_valid(p);
   ensures rf_share_valid(&p->share);
   ensures \old(p->share.exhausted_until_ns) == 0 && p->share.exhausted_until_ns != 0 ==>
       rf_cpu_set_copied{Pre, Post}(&p->locked, reschedule);
@@ -480,6 +499,8 @@ static inline void rf_gang_unlock(struct rf_gang_partition *p, uint32_t cpu) {
 static inline void rf_gang_settle(struct rf_gang_partition *p, bool freed,
                                   struct rf_cpu_set *reschedule) {
     enum rf_share_change change = rf_share_check(&p->share);
+    /*@ assert rf_cpu_set_copied{Pre, Here}(&p->locked, &p->locked); */
+    /*@ assert rf_cpu_set_copied{Pre, Here}(&p->waiting, &p->waiting); */
     if (change == RF_SHARE_EXHAUSTED)
         rf_cpu_set_copy(reschedule, &p->locked);
     else if (change == RF_SHARE_RENEWED || freed)
@@ -513,12 +534,16 @@ static inline enum rf_gang_status rf_gang_stopping(struct rf_gang_partition *p, 
     bool known = rf_gang_has_cpu(p, cpu);
     bool locked = known && rf_cpu_set_contains(&p->locked, cpu);
     rf_cpu_set_clear(reschedule);
+    /*@ assert rf_gang_lock_valid(p); */
+    /*@ assert rf_share_valid(&p->share); */
     if (!known)
         return RF_GANG_BAD_CPU;
     if (!locked)
         return RF_GANG_NOT_RUNNING;
     rf_share_advance(&p->share, now_ns, !rf_cpu_set_is_empty(&p->running));
+    /*@ assert rf_gang_lock_valid(p); */
     rf_gang_unlock(p, cpu);
+    /*@ assert rf_share_valid(&p->share); */
     rf_gang_settle(p, p->locked_priority == RF_GANG_NO_PRIORITY, reschedule);
     return RF_GANG_OK;
 }
@@ -535,7 +560,10 @@ static inline enum rf_gang_status rf_gang_stopping(struct rf_gang_partition *p, 
 static inline void rf_gang_timer(struct rf_gang_partition *p, uint64_t now_ns,
                                  struct rf_cpu_set *reschedule) {
     rf_cpu_set_clear(reschedule);
+    /*@ assert rf_gang_lock_valid(p); */
+    /*@ assert rf_share_valid(&p->share); */
     rf_share_advance(&p->share, now_ns, !rf_cpu_set_is_empty(&p->running));
+    /*@ assert rf_gang_lock_valid(p); */
     rf_gang_settle(p, false, reschedule);
 }
 
