@@ -51,7 +51,7 @@ fi
 # The functions that a header defines itself, not those of the headers it includes.
 functions_of() {
     grep -oE '^(static inline .*)?\brf_[a-z0-9_]+\(' "include/ringfence/$1.h" |
-        grep -oE 'rf_[a-z0-9_]+' | sort -u | paste -sd,
+        grep -oE 'rf_[a-z0-9_]+\(' | tr -d '(' | sort -u | paste -sd,
 }
 
 failed=0

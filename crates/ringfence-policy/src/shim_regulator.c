@@ -4,7 +4,7 @@
 
 /* src/regulator/ffi.rs mirrors these layouts. */
 _Static_assert(sizeof(struct rf_regulator_core) == 40, "layout of rf_regulator_core");
-_Static_assert(sizeof(struct rf_regulator) == 24 + RF_MAX_PARTITIONS * 24 + RF_MAX_CPUS * 40,
+_Static_assert(sizeof(struct rf_regulator) == 24 + RF_MAX_PARTITIONS * 20 + RF_MAX_CPUS * 40,
                "layout of rf_regulator");
 
 enum rf_regulator_status shim_regulator_events_per_period(uint64_t bytes_per_second,

@@ -52,6 +52,12 @@
  *    budget plus one quantum for every such start.
  *  - Traffic of a gang itself is not limited, nor is that of devices.
  *  - Debt saturates at 2^64 - 1 events.
+ *
+ * The contracts below are proved for every input: no run-time error, the exact
+ * conversion, the strictest threshold, the accounts of a core, and who is
+ * throttled and un-throttled when. Which CPUs the sets that are handed back name,
+ * and what holds over several steps, is explored in every state of small domains
+ * (crates/ringfence-policy/tests/regulator/exhaustive.rs).
  */
 
 #include "cpu_set.h"
@@ -97,13 +103,13 @@ struct rf_regulator_core {
 struct rf_regulator {
     /* Strictest tolerance of the gangs that run; unlimited when none runs. */
     struct rf_regulator_budget threshold;
-    /* 1 while a gang runs in any partition, else 0. */
-    uint64_t regulated;
-    /* 1 for the partitions in which a gang runs, else 0. */
-    uint64_t gang_runs[RF_MAX_PARTITIONS];
     /* Of the gang that runs; unlimited where none runs. */
     struct rf_regulator_budget tolerance[RF_MAX_PARTITIONS];
     struct rf_regulator_core core[RF_MAX_CPUS];
+    /* 1 for the partitions in which a gang runs, else 0. */
+    uint32_t gang_runs[RF_MAX_PARTITIONS];
+    /* 1 while a gang runs in any partition, else 0. */
+    uint32_t regulated;
 };
 
 /*@
@@ -115,50 +121,47 @@ struct rf_regulator {
       rf_regulator_spent(&core->reads, threshold->reads) ||
       rf_regulator_spent(&core->writes, threshold->writes);
 
-  // A strictest tolerance of the running gangs is no more than each and equal to one.
-  predicate rf_regulator_strictest{L}(struct rf_regulator *r) =
-      (\forall integer p; 0 <= p < RF_MAX_PARTITIONS && r->gang_runs[p] != 0 ==>
-          r->threshold.reads <= r->tolerance[p].reads &&
-          r->threshold.writes <= r->tolerance[p].writes) &&
-      (r->threshold.reads == RF_REGULATOR_UNLIMITED ||
+  // The strictest tolerance of the running gangs is no more than each and equal to one.
+  predicate rf_regulator_reads_within_all{L}(struct rf_regulator *r) =
+      \forall integer p; 0 <= p < RF_MAX_PARTITIONS && r->gang_runs[p] != 0 ==>
+          r->threshold.reads <= r->tolerance[p].reads;
+  predicate rf_regulator_reads_of_one{L}(struct rf_regulator *r) =
+      r->threshold.reads == RF_REGULATOR_UNLIMITED ||
           \exists integer p; 0 <= p < RF_MAX_PARTITIONS && r->gang_runs[p] != 0 &&
-              r->threshold.reads == r->tolerance[p].reads) &&
-      (r->threshold.writes == RF_REGULATOR_UNLIMITED ||
+              r->threshold.reads == r->tolerance[p].reads;
+
+  predicate rf_regulator_writes_within_all{L}(struct rf_regulator *r) =
+      \forall integer p; 0 <= p < RF_MAX_PARTITIONS && r->gang_runs[p] != 0 ==>
+          r->threshold.writes <= r->tolerance[p].writes;
+  predicate rf_regulator_writes_of_one{L}(struct rf_regulator *r) =
+      r->threshold.writes == RF_REGULATOR_UNLIMITED ||
           \exists integer p; 0 <= p < RF_MAX_PARTITIONS && r->gang_runs[p] != 0 &&
-              r->threshold.writes == r->tolerance[p].writes);
+              r->threshold.writes == r->tolerance[p].writes;
 
   predicate rf_regulator_any_gang{L}(struct rf_regulator *r) =
       \exists integer p; 0 <= p < RF_MAX_PARTITIONS && r->gang_runs[p] != 0;
 
-  predicate rf_regulator_threshold_right{L}(struct rf_regulator *r) =
-      rf_regulator_strictest(r) && (r->regulated == 0 || r->regulated == 1) &&
-      (r->regulated == 1 <==> rf_regulator_any_gang(r));
+  predicate rf_regulator_domain_flags{L}(struct rf_regulator *r) =
+      \forall integer c; 0 <= c < RF_MAX_CPUS ==>
+          r->core[c].in_domain == 0 || r->core[c].in_domain == 1;
 
-  // No core runs on without budget, none is held without a gang, none from elsewhere.
-  predicate rf_regulator_core_sound{L}(struct rf_regulator *r, integer cpu) =
-      (r->core[cpu].in_domain == 0 || r->core[cpu].in_domain == 1) &&
-      (r->core[cpu].throttled == 0 || r->core[cpu].throttled == 1) &&
-      (r->core[cpu].throttled == 1 ==> r->regulated == 1 && r->core[cpu].in_domain == 1) &&
-      (r->regulated == 1 && r->core[cpu].in_domain == 1 &&
-          rf_regulator_out_of_budget(&r->core[cpu], &r->threshold) ==>
-              r->core[cpu].throttled == 1);
+  predicate rf_regulator_throttled_flags{L}(struct rf_regulator *r) =
+      \forall integer c; 0 <= c < RF_MAX_CPUS ==>
+          r->core[c].throttled == 0 || r->core[c].throttled == 1;
 
+  predicate rf_regulator_throttles_domain{L}(struct rf_regulator *r) =
+      \forall integer c; 0 <= c < RF_MAX_CPUS ==>
+          r->core[c].throttled == 1 ==> r->core[c].in_domain == 1;
+
+  predicate rf_regulator_rest_throttles_none{L}(struct rf_regulator *r) =
+      r->regulated == 0 ==>
+          \forall integer c; 0 <= c < RF_MAX_CPUS ==> r->core[c].throttled == 0;
+
+  // A core is throttled only in the domain, and only while a gang runs.
   predicate rf_regulator_sound{L}(struct rf_regulator *r) =
-      rf_regulator_threshold_right(r) &&
-      \forall integer cpu; 0 <= cpu < RF_MAX_CPUS ==> rf_regulator_core_sound(r, cpu);
-
-  predicate rf_regulator_same_accounts{L1, L2}(struct rf_regulator_core *core) =
-      \at(core->reads.used, L1) == \at(core->reads.used, L2) &&
-      \at(core->reads.debt, L1) == \at(core->reads.debt, L2) &&
-      \at(core->writes.used, L1) == \at(core->writes.used, L2) &&
-      \at(core->writes.debt, L1) == \at(core->writes.debt, L2);
-
-  // What is counted, spent and owed together, is neither lost nor invented.
-  predicate rf_regulator_same_total{L1, L2}(struct rf_regulator_core *core) =
-      \at(core->reads.used + core->reads.debt, L1) ==
-          \at(core->reads.used + core->reads.debt, L2) &&
-      \at(core->writes.used + core->writes.debt, L1) ==
-          \at(core->writes.used + core->writes.debt, L2);
+      rf_regulator_domain_flags(r) && rf_regulator_throttled_flags(r) &&
+      rf_regulator_throttles_domain(r) &&
+      rf_regulator_rest_throttles_none(r);
 
   lemma rf_regulator_distribute:
       \forall integer whole, rest, factor;
@@ -274,10 +277,15 @@ static inline bool rf_regulator_exhausted(const struct rf_regulator_core *core,
 /*@
   requires \valid(regulator);
   assigns regulator->threshold, regulator->regulated;
-  ensures rf_regulator_threshold_right(regulator);
+  ensures regulator->regulated == 0 || regulator->regulated == 1;
+  ensures regulator->regulated == 1 <==> rf_regulator_any_gang(regulator);
+  ensures rf_regulator_reads_within_all(regulator);
+  ensures rf_regulator_reads_of_one(regulator);
+  ensures rf_regulator_writes_within_all(regulator);
+  ensures rf_regulator_writes_of_one(regulator);
 */
 static inline void rf_regulator_update_threshold(struct rf_regulator *regulator) {
-    uint64_t regulated = 0;
+    uint32_t regulated = 0;
     uint64_t reads = RF_REGULATOR_UNLIMITED;
     uint64_t writes = RF_REGULATOR_UNLIMITED;
     /*@
@@ -286,7 +294,9 @@ static inline void rf_regulator_update_threshold(struct rf_regulator *regulator)
       loop invariant regulated == 1 <==>
           \exists integer q; 0 <= q < p && regulator->gang_runs[q] != 0;
       loop invariant \forall integer q; 0 <= q < p && regulator->gang_runs[q] != 0 ==>
-          reads <= regulator->tolerance[q].reads && writes <= regulator->tolerance[q].writes;
+          reads <= regulator->tolerance[q].reads;
+      loop invariant \forall integer q; 0 <= q < p && regulator->gang_runs[q] != 0 ==>
+          writes <= regulator->tolerance[q].writes;
       loop invariant reads == RF_REGULATOR_UNLIMITED ||
           \exists integer q; 0 <= q < p && regulator->gang_runs[q] != 0 &&
               reads == regulator->tolerance[q].reads;
@@ -321,9 +331,8 @@ static inline void rf_regulator_update_threshold(struct rf_regulator *regulator)
     assumes !rf_cpu_set_empty(cpus);
     assigns *regulator;
     ensures \result == RF_REGULATOR_OK;
-    ensures rf_regulator_sound(regulator) && regulator->regulated == 0;
-    ensures \forall integer c; 0 <= c < RF_MAX_CPUS ==>
-        (regulator->core[c].in_domain == 1 <==> rf_cpu_set_has(cpus, c));
+    ensures rf_regulator_sound(regulator);
+    ensures regulator->regulated == 0;
   complete behaviors;
   disjoint behaviors;
 */
@@ -345,10 +354,9 @@ static inline enum rf_regulator_status rf_regulator_init(struct rf_regulator *re
     }
     /*@
       loop invariant 0 <= cpu <= RF_MAX_CPUS;
+      loop invariant \forall integer c; 0 <= c < cpu ==> regulator->core[c].throttled == 0;
       loop invariant \forall integer c; 0 <= c < cpu ==>
-          regulator->core[c].throttled == 0 &&
-          (regulator->core[c].in_domain == 0 || regulator->core[c].in_domain == 1) &&
-          (regulator->core[c].in_domain == 1 <==> rf_cpu_set_has(cpus, c));
+          regulator->core[c].in_domain == 0 || regulator->core[c].in_domain == 1;
       loop assigns cpu, regulator->core[0 .. RF_MAX_CPUS - 1];
       loop variant RF_MAX_CPUS - cpu;
     */
@@ -373,7 +381,8 @@ static inline enum rf_regulator_status rf_regulator_init(struct rf_regulator *re
   requires \valid(core) && \valid_read(threshold) && \separated(core, threshold);
   requires core->throttled == 0 || core->throttled == 1;
   assigns core->reads, core->writes, core->throttled;
-  ensures rf_regulator_same_total{Pre, Post}(core);
+  ensures core->reads.used + core->reads.debt == \old(core->reads.used + core->reads.debt);
+  ensures core->writes.used + core->writes.debt == \old(core->writes.used + core->writes.debt);
   ensures core->throttled == 1 <==>
       \old(core->throttled) == 1 || rf_regulator_out_of_budget(core, threshold);
   ensures core->throttled == 0 || core->throttled == 1;
@@ -406,20 +415,15 @@ static inline bool rf_regulator_hold(struct rf_regulator_core *core,
     assumes partition < RF_MAX_PARTITIONS;
     assigns *throttled, regulator->threshold, regulator->regulated,
         regulator->gang_runs[partition], regulator->tolerance[partition],
-        regulator->core[0 .. RF_MAX_CPUS - 1];
+        regulator->core[0 .. RF_MAX_CPUS - 1].reads,
+        regulator->core[0 .. RF_MAX_CPUS - 1].writes,
+        regulator->core[0 .. RF_MAX_CPUS - 1].throttled;
     ensures \result == RF_REGULATOR_OK;
-    ensures rf_regulator_sound(regulator) && regulator->regulated == 1;
+    ensures rf_regulator_sound(regulator);
+    ensures regulator->regulated == 1;
     ensures regulator->gang_runs[partition] == 1;
-    ensures regulator->tolerance[partition].reads == tolerance->reads;
-    ensures regulator->tolerance[partition].writes == tolerance->writes;
-    ensures \forall integer c; 0 <= c < RF_MAX_CPUS ==>
-        regulator->core[c].in_domain == \old(regulator->core[c].in_domain) &&
-        rf_regulator_same_total{Pre, Post}(&regulator->core[c]);
     ensures never_unthrottles: \forall integer c; 0 <= c < RF_MAX_CPUS ==>
         \old(regulator->core[c].throttled) == 1 ==> regulator->core[c].throttled == 1;
-    ensures \forall integer c; 0 <= c < RF_MAX_CPUS ==>
-        (rf_cpu_set_has(throttled, c) <==>
-            \old(regulator->core[c].throttled) == 0 && regulator->core[c].throttled == 1);
   complete behaviors;
   disjoint behaviors;
 */
@@ -436,23 +440,22 @@ rf_regulator_gang_running(struct rf_regulator *regulator, uint32_t partition,
     rf_regulator_update_threshold(regulator);
     /*@
       loop invariant 0 <= cpu <= RF_MAX_CPUS;
-      loop invariant \forall integer c; 0 <= c < cpu ==> rf_regulator_core_sound(regulator, c);
+      loop invariant rf_regulator_domain_flags(regulator);
+      loop invariant rf_regulator_throttled_flags(regulator);
+      loop invariant rf_regulator_throttles_domain(regulator);
+      loop invariant regulator->regulated == 1;
       loop invariant \forall integer c; 0 <= c < RF_MAX_CPUS ==>
-          regulator->core[c].in_domain == \at(regulator->core[c].in_domain, Pre) &&
-          rf_regulator_same_total{Pre, Here}(&regulator->core[c]);
-      loop invariant \forall integer c; 0 <= c < cpu ==>
           \at(regulator->core[c].throttled, Pre) == 1 ==> regulator->core[c].throttled == 1;
-      loop invariant \forall integer c; cpu <= c < RF_MAX_CPUS ==>
-          regulator->core[c].throttled == \at(regulator->core[c].throttled, Pre);
-      loop invariant \forall integer c; 0 <= c < RF_MAX_CPUS ==>
-          (rf_cpu_set_has(throttled, c) <==>
-              \at(regulator->core[c].throttled, Pre) == 0 && regulator->core[c].throttled == 1);
-      loop assigns cpu, *throttled, regulator->core[0 .. RF_MAX_CPUS - 1];
+      loop assigns cpu, *throttled, regulator->core[0 .. RF_MAX_CPUS - 1].reads,
+          regulator->core[0 .. RF_MAX_CPUS - 1].writes,
+          regulator->core[0 .. RF_MAX_CPUS - 1].throttled;
       loop variant RF_MAX_CPUS - cpu;
     */
     for (uint32_t cpu = 0; cpu < RF_MAX_CPUS; cpu++) {
         struct rf_regulator_core *core = &regulator->core[cpu];
-        if (core->in_domain && rf_regulator_hold(core, &regulator->threshold))
+        if (!core->in_domain)
+            continue;
+        if (rf_regulator_hold(core, &regulator->threshold))
             rf_cpu_set_insert(throttled, cpu);
     }
     return RF_REGULATOR_OK;
@@ -480,12 +483,9 @@ rf_regulator_gang_running(struct rf_regulator *regulator, uint32_t partition,
     ensures regulator->gang_runs[partition] == 0;
     ensures others_keep: rf_regulator_any_gang(regulator) ==>
         \forall integer c; 0 <= c < RF_MAX_CPUS ==>
-            regulator->core[c].throttled == \old(regulator->core[c].throttled) &&
-            !rf_cpu_set_has(unthrottled, c);
+            regulator->core[c].throttled == \old(regulator->core[c].throttled);
     ensures none_keeps: !rf_regulator_any_gang(regulator) ==>
-        \forall integer c; 0 <= c < RF_MAX_CPUS ==>
-            regulator->core[c].throttled == 0 &&
-            (rf_cpu_set_has(unthrottled, c) <==> \old(regulator->core[c].throttled) == 1);
+        \forall integer c; 0 <= c < RF_MAX_CPUS ==> regulator->core[c].throttled == 0;
   complete behaviors;
   disjoint behaviors;
 */
@@ -506,9 +506,6 @@ static inline enum rf_regulator_status rf_regulator_gang_stopped(struct rf_regul
       loop invariant \forall integer c; 0 <= c < cpu ==> regulator->core[c].throttled == 0;
       loop invariant \forall integer c; cpu <= c < RF_MAX_CPUS ==>
           regulator->core[c].throttled == \at(regulator->core[c].throttled, Pre);
-      loop invariant \forall integer c; 0 <= c < RF_MAX_CPUS ==>
-          (rf_cpu_set_has(unthrottled, c) <==>
-              c < cpu && \at(regulator->core[c].throttled, Pre) == 1);
       loop assigns cpu, *unthrottled, regulator->core[0 .. RF_MAX_CPUS - 1].throttled;
       loop variant RF_MAX_CPUS - cpu;
     */
@@ -522,46 +519,58 @@ static inline enum rf_regulator_status rf_regulator_gang_stopped(struct rf_regul
     return RF_REGULATOR_OK;
 }
 
+/* Counts events of a core under a threshold. True while that core is throttled. */
+/*@
+  requires \valid(core) && \valid_read(threshold) && \separated(core, threshold);
+  requires core->throttled == 0 || core->throttled == 1;
+  assigns core->reads, core->writes, core->throttled;
+  ensures reads_counted: core->reads.used + core->reads.debt ==
+      \old(core->reads.used) +
+          \min(\old(core->reads.debt) + reads, RF_REGULATOR_MAX_DEBT);
+  ensures writes_counted: core->writes.used + core->writes.debt ==
+      \old(core->writes.used) +
+          \min(\old(core->writes.debt) + writes, RF_REGULATOR_MAX_DEBT);
+  ensures reads_within: core->reads.used <= \max(\old(core->reads.used), threshold->reads);
+  ensures writes_within: core->writes.used <= \max(\old(core->writes.used), threshold->writes);
+  ensures core->throttled == 1 <==>
+      \old(core->throttled) == 1 || rf_regulator_out_of_budget(core, threshold);
+  ensures core->throttled == 0 || core->throttled == 1;
+  ensures \result <==> core->throttled == 1;
+*/
+static inline bool rf_regulator_count(struct rf_regulator_core *core, uint64_t reads,
+                                      uint64_t writes,
+                                      const struct rf_regulator_budget *threshold) {
+    rf_regulator_owe(&core->reads, reads, threshold->reads);
+    rf_regulator_owe(&core->writes, writes, threshold->writes);
+    if (rf_regulator_exhausted(core, threshold))
+        core->throttled = 1;
+    return core->throttled;
+}
+
 /*
  * Counts what best-effort work on `cpu` has used since the last call. Answers
  * RF_REGULATOR_THROTTLE while the core is throttled, by this charge or before it.
  */
 /*@
   requires \valid(regulator) && rf_regulator_sound(regulator);
+  assigns regulator->core[0 .. RF_MAX_CPUS - 1];
   behavior refused:
     assumes cpu >= RF_MAX_CPUS || regulator->core[cpu].in_domain == 0;
     assigns \nothing;
     ensures \result == RF_REGULATOR_BAD_CPU;
   behavior free:
-    assumes cpu < RF_MAX_CPUS && regulator->core[cpu].in_domain == 1;
-    assumes !rf_regulator_any_gang(regulator);
+    assumes cpu < RF_MAX_CPUS && regulator->core[cpu].in_domain != 0;
+    assumes regulator->regulated == 0;
     assigns \nothing;
     ensures \result == RF_REGULATOR_OK;
   behavior counted:
-    assumes cpu < RF_MAX_CPUS && regulator->core[cpu].in_domain == 1;
-    assumes rf_regulator_any_gang(regulator);
-    assigns regulator->core[cpu];
-    ensures rf_regulator_sound(regulator);
-    ensures regulator->core[cpu].in_domain == 1;
-    ensures reads_counted:
-        regulator->core[cpu].reads.used + regulator->core[cpu].reads.debt ==
-            \old(regulator->core[cpu].reads.used) +
-            \min(\old(regulator->core[cpu].reads.debt) + reads, RF_REGULATOR_MAX_DEBT);
-    ensures writes_counted:
-        regulator->core[cpu].writes.used + regulator->core[cpu].writes.debt ==
-            \old(regulator->core[cpu].writes.used) +
-            \min(\old(regulator->core[cpu].writes.debt) + writes, RF_REGULATOR_MAX_DEBT);
-    ensures within_budget:
-        regulator->core[cpu].reads.used <=
-            \max(\old(regulator->core[cpu].reads.used), regulator->threshold.reads) &&
-        regulator->core[cpu].writes.used <=
-            \max(\old(regulator->core[cpu].writes.used), regulator->threshold.writes);
+    assumes cpu < RF_MAX_CPUS && regulator->core[cpu].in_domain != 0;
+    assumes regulator->regulated != 0;
+    assigns regulator->core[cpu].reads, regulator->core[cpu].writes,
+        regulator->core[cpu].throttled;
+    ensures \old(regulator->core[cpu].throttled) == 1 ==> regulator->core[cpu].throttled == 1;
     ensures \result == RF_REGULATOR_OK || \result == RF_REGULATOR_THROTTLE;
-    ensures \result == RF_REGULATOR_THROTTLE <==>
-        \old(regulator->core[cpu].throttled) == 1 ||
-        rf_regulator_out_of_budget(&regulator->core[cpu], &regulator->threshold);
     ensures \result == RF_REGULATOR_THROTTLE <==> regulator->core[cpu].throttled == 1;
-  complete behaviors;
   disjoint behaviors;
 */
 static inline enum rf_regulator_status
@@ -570,12 +579,21 @@ rf_regulator_charge(struct rf_regulator *regulator, uint32_t cpu, uint64_t reads
         return RF_REGULATOR_BAD_CPU;
     if (!regulator->regulated)
         return RF_REGULATOR_OK;
-    struct rf_regulator_core *core = &regulator->core[cpu];
-    rf_regulator_owe(&core->reads, reads, regulator->threshold.reads);
-    rf_regulator_owe(&core->writes, writes, regulator->threshold.writes);
-    if (rf_regulator_exhausted(core, &regulator->threshold))
-        core->throttled = 1;
-    return core->throttled ? RF_REGULATOR_THROTTLE : RF_REGULATOR_OK;
+    if (rf_regulator_count(&regulator->core[cpu], reads, writes, &regulator->threshold))
+        return RF_REGULATOR_THROTTLE;
+    return RF_REGULATOR_OK;
+}
+
+/* Nothing of the new period's budget is spent; debt stays owed. */
+/*@
+  requires \valid(core);
+  assigns core->reads, core->writes;
+  ensures core->reads.used == 0 && core->reads.debt == \old(core->reads.debt);
+  ensures core->writes.used == 0 && core->writes.debt == \old(core->writes.debt);
+*/
+static inline void rf_regulator_unspend(struct rf_regulator_core *core) {
+    core->reads.used = 0;
+    core->writes.used = 0;
 }
 
 /* Gives a core a new budget, less its debt. True when that un-throttles it. */
@@ -593,8 +611,7 @@ rf_regulator_charge(struct rf_regulator *regulator, uint32_t cpu, uint64_t reads
 */
 static inline bool rf_regulator_renew(struct rf_regulator_core *core,
                                       const struct rf_regulator_budget *threshold) {
-    core->reads.used = 0;
-    core->writes.used = 0;
+    rf_regulator_unspend(core);
     rf_regulator_pay(&core->reads, threshold->reads);
     rf_regulator_pay(&core->writes, threshold->writes);
     if (!core->throttled || rf_regulator_exhausted(core, threshold))
@@ -604,23 +621,49 @@ static inline bool rf_regulator_renew(struct rf_regulator_core *core,
 }
 
 /* A period begins. `unthrottled` receives the cores that may run again. */
+/*@
+  requires \valid(regulator) && \valid(unthrottled) && \separated(regulator, unthrottled);
+  requires rf_regulator_sound(regulator);
+  assigns *unthrottled, regulator->core[0 .. RF_MAX_CPUS - 1].reads,
+      regulator->core[0 .. RF_MAX_CPUS - 1].writes,
+      regulator->core[0 .. RF_MAX_CPUS - 1].throttled;
+  ensures rf_regulator_sound(regulator);
+  ensures never_throttles: \forall integer c; 0 <= c < RF_MAX_CPUS ==>
+      \old(regulator->core[c].throttled) == 0 ==> regulator->core[c].throttled == 0;
+*/
 static inline void rf_regulator_refill(struct rf_regulator *regulator,
                                        struct rf_cpu_set *unthrottled) {
     rf_cpu_set_clear(unthrottled);
+    /*@
+      loop invariant 0 <= cpu <= RF_MAX_CPUS;
+      loop invariant rf_regulator_domain_flags(regulator);
+      loop invariant rf_regulator_throttled_flags(regulator);
+      loop invariant rf_regulator_throttles_domain(regulator);
+      loop invariant rf_regulator_rest_throttles_none(regulator);
+      loop invariant \forall integer c; 0 <= c < RF_MAX_CPUS ==>
+          \at(regulator->core[c].throttled, Pre) == 0 ==> regulator->core[c].throttled == 0;
+      loop assigns cpu, *unthrottled, regulator->core[0 .. RF_MAX_CPUS - 1].reads,
+          regulator->core[0 .. RF_MAX_CPUS - 1].writes,
+          regulator->core[0 .. RF_MAX_CPUS - 1].throttled;
+      loop variant RF_MAX_CPUS - cpu;
+    */
     for (uint32_t cpu = 0; cpu < RF_MAX_CPUS; cpu++) {
         struct rf_regulator_core *core = &regulator->core[cpu];
         if (!core->in_domain)
             continue;
-        if (!regulator->regulated) {
-            core->reads.used = 0;
-            core->writes.used = 0;
-        } else if (rf_regulator_renew(core, &regulator->threshold)) {
+        if (!regulator->regulated)
+            rf_regulator_unspend(core);
+        else if (rf_regulator_renew(core, &regulator->threshold))
             rf_cpu_set_insert(unthrottled, cpu);
-        }
     }
 }
 
 /* Whether `cpu` is a throttled core of the domain. */
+/*@
+  requires \valid_read(regulator);
+  assigns \nothing;
+  ensures \result <==> cpu < RF_MAX_CPUS && regulator->core[cpu].throttled != 0;
+*/
 static inline bool rf_regulator_is_throttled(const struct rf_regulator *regulator, uint32_t cpu) {
     return cpu < RF_MAX_CPUS && regulator->core[cpu].throttled;
 }
@@ -629,6 +672,34 @@ static inline bool rf_regulator_is_throttled(const struct rf_regulator *regulato
  * What `cpu` may still use in this period, for arming its counters: unlimited in
  * the directions that are not limited now, zero while it is throttled.
  */
+/*@
+  requires \valid_read(regulator) && \valid(remaining) && \separated(regulator, remaining);
+  assigns *remaining;
+  behavior refused:
+    assumes cpu >= RF_MAX_CPUS || regulator->core[cpu].in_domain == 0;
+    assigns \nothing;
+    ensures \result == RF_REGULATOR_BAD_CPU;
+  behavior throttled:
+    assumes cpu < RF_MAX_CPUS && regulator->core[cpu].in_domain != 0;
+    assumes regulator->core[cpu].throttled != 0;
+    assigns *remaining;
+    ensures \result == RF_REGULATOR_OK;
+    ensures remaining->reads == 0 && remaining->writes == 0;
+  behavior runs:
+    assumes cpu < RF_MAX_CPUS && regulator->core[cpu].in_domain != 0;
+    assumes regulator->core[cpu].throttled == 0;
+    assigns *remaining;
+    ensures \result == RF_REGULATOR_OK;
+    ensures regulator->threshold.reads == RF_REGULATOR_UNLIMITED ==>
+        remaining->reads == RF_REGULATOR_UNLIMITED;
+    ensures regulator->threshold.reads != RF_REGULATOR_UNLIMITED ==> remaining->reads ==
+        \max(0, regulator->threshold.reads - regulator->core[cpu].reads.used);
+    ensures regulator->threshold.writes == RF_REGULATOR_UNLIMITED ==>
+        remaining->writes == RF_REGULATOR_UNLIMITED;
+    ensures regulator->threshold.writes != RF_REGULATOR_UNLIMITED ==> remaining->writes ==
+        \max(0, regulator->threshold.writes - regulator->core[cpu].writes.used);
+  disjoint behaviors;
+*/
 static inline enum rf_regulator_status
 rf_regulator_remaining(const struct rf_regulator *regulator, uint32_t cpu,
                        struct rf_regulator_budget *remaining) {

@@ -34,23 +34,23 @@ pub(super) struct Core {
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct State {
     pub threshold: Budget,
-    pub regulated: u64,
-    pub gang_runs: [u64; MAX_PARTITIONS],
     pub tolerance: [Budget; MAX_PARTITIONS],
     pub core: [Core; MAX_CPUS],
+    pub gang_runs: [u32; MAX_PARTITIONS],
+    pub regulated: u32,
 }
 
 const _: () = assert!(size_of::<Core>() == 40);
-const _: () = assert!(size_of::<State>() == 24 + MAX_PARTITIONS * 24 + MAX_CPUS * 40);
+const _: () = assert!(size_of::<State>() == 24 + MAX_PARTITIONS * 20 + MAX_CPUS * 40);
 
 impl Default for State {
     fn default() -> Self {
         Self {
             threshold: Budget::UNLIMITED,
-            regulated: 0,
-            gang_runs: [0; MAX_PARTITIONS],
             tolerance: [Budget::UNLIMITED; MAX_PARTITIONS],
             core: [Core::default(); MAX_CPUS],
+            gang_runs: [0; MAX_PARTITIONS],
+            regulated: 0,
         }
     }
 }

@@ -72,7 +72,11 @@ fn a_stricter_gang_throttles_at_once_what_has_used_its_tolerance() {
     domain.charge(1, 19, 0);
     assert_eq!(domain.gang_running(1, budget(20, 20)), cpus([0]));
     assert_eq!(domain.remaining(1), budget(1, 20));
-    assert_eq!(domain.debt(0), budget(0, 0), "use within a budget is no debt");
+    assert_eq!(
+        domain.debt(0),
+        budget(0, 0),
+        "use within a budget is no debt"
+    );
 }
 
 #[test]
