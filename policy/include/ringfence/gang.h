@@ -102,6 +102,10 @@ enum rf_gang_status {
     RF_GANG_NOT_RUNNING,      /* stopping, but the CPU holds no lock */
 };
 
+/*
+ * A state is valid if its counts, lock and share are. A function states which of them
+ * it keeps valid; the others it does not assign.
+ */
 /*@
   predicate rf_gang_highest{L}(struct rf_gang_partition *p, integer priority) =
       0 <= priority <= 99 &&
@@ -262,8 +266,6 @@ static inline void rf_gang_tell_waiting(struct rf_gang_partition *p,
   requires rf_gang_counts_valid(p) && rf_gang_lock_valid(p) && rf_share_valid(&p->share);
   assigns p->runnable[priority], p->active_priority, *reschedule;
   ensures rf_gang_counts_valid(p);
-  ensures rf_gang_lock_valid(p);
-  ensures rf_share_valid(&p->share);
   behavior refused:
     assumes !(1 <= priority <= 99) || p->runnable[priority] == RF_GANG_MAX_THREADS;
     assigns *reschedule;
@@ -288,8 +290,6 @@ static inline void rf_gang_tell_waiting(struct rf_gang_partition *p,
 static inline enum rf_gang_status rf_gang_runnable(struct rf_gang_partition *p, uint32_t priority,
                                                    struct rf_cpu_set *reschedule) {
     rf_cpu_set_clear(reschedule);
-    /*@ assert rf_gang_lock_valid(p); */
-    /*@ assert rf_share_valid(&p->share); */
     /*@ assert rf_cpu_set_copied{Pre, Here}(&p->locked, &p->locked); */
     if (!rf_gang_is_priority(priority))
         return RF_GANG_BAD_PRIORITY;
@@ -331,8 +331,6 @@ static inline uint32_t rf_gang_highest_below(const struct rf_gang_partition *p, 
   requires rf_gang_counts_valid(p) && rf_gang_lock_valid(p) && rf_share_valid(&p->share);
   assigns p->runnable[priority], p->active_priority, p->waiting, *reschedule;
   ensures rf_gang_counts_valid(p);
-  ensures rf_gang_lock_valid(p);
-  ensures rf_share_valid(&p->share);
   behavior refused:
     assumes !(1 <= priority <= 99) || p->runnable[priority] == 0;
     assigns *reschedule;
@@ -360,8 +358,6 @@ static inline uint32_t rf_gang_highest_below(const struct rf_gang_partition *p, 
 static inline enum rf_gang_status rf_gang_quiescent(struct rf_gang_partition *p, uint32_t priority,
                                                     struct rf_cpu_set *reschedule) {
     rf_cpu_set_clear(reschedule);
-    /*@ assert rf_gang_lock_valid(p); */
-    /*@ assert rf_share_valid(&p->share); */
     /*@ assert rf_cpu_set_copied{Pre, Here}(&p->waiting, &p->waiting); */
     if (!rf_gang_is_priority(priority))
         return RF_GANG_BAD_PRIORITY;
@@ -380,9 +376,7 @@ static inline enum rf_gang_status rf_gang_quiescent(struct rf_gang_partition *p,
   requires \valid(p) && \valid(decision) && \separated(p, decision);
   requires rf_gang_counts_valid(p) && rf_gang_lock_valid(p) && rf_share_valid(&p->share);
   assigns p->locked, p->waiting, p->locked_priority, *decision;
-  ensures rf_gang_counts_valid(p);
   ensures rf_gang_lock_valid(p);
-  ensures rf_share_valid(&p->share);
   behavior refused:
     assumes !(cpu < RF_MAX_CPUS && rf_cpu_set_has(&p->cpus, cpu) && 1 <= priority <= 99);
     assigns *decision;
@@ -426,7 +420,6 @@ static inline enum rf_gang_status rf_gang_decide(struct rf_gang_partition *p, ui
   requires \valid(p);
   requires rf_gang_counts_valid(p) && rf_gang_lock_valid(p) && rf_share_valid(&p->share);
   assigns p->locked, p->waiting, p->locked_priority, p->running, p->share;
-  ensures rf_gang_counts_valid(p);
   ensures rf_gang_lock_valid(p);
   ensures rf_share_valid(&p->share);
   behavior refused:
@@ -512,7 +505,6 @@ static inline void rf_gang_settle(struct rf_gang_partition *p, bool freed,
   requires \valid(p) && \valid(reschedule) && \separated(p, reschedule);
   requires rf_gang_counts_valid(p) && rf_gang_lock_valid(p) && rf_share_valid(&p->share);
   assigns p->locked, p->running, p->waiting, p->locked_priority, p->share, *reschedule;
-  ensures rf_gang_counts_valid(p);
   ensures rf_gang_lock_valid(p);
   ensures rf_share_valid(&p->share);
   behavior refused:
@@ -553,7 +545,6 @@ static inline enum rf_gang_status rf_gang_stopping(struct rf_gang_partition *p, 
   requires \valid(p) && \valid(reschedule) && \separated(p, reschedule);
   requires rf_gang_counts_valid(p) && rf_gang_lock_valid(p) && rf_share_valid(&p->share);
   assigns p->waiting, p->share, *reschedule;
-  ensures rf_gang_counts_valid(p);
   ensures rf_gang_lock_valid(p);
   ensures rf_share_valid(&p->share);
 */
