@@ -415,6 +415,27 @@ static inline enum rf_gang_status rf_gang_decide(struct rf_gang_partition *p, ui
     return RF_GANG_OK;
 }
 
+/*@
+  requires \valid(p) && cpu < RF_MAX_CPUS && 1 <= priority <= 99;
+  requires rf_gang_lock_valid(p) && rf_share_valid(&p->share);
+  requires p->locked_priority == 0 || p->locked_priority == priority;
+  assigns p->locked, p->waiting, p->locked_priority, p->running, p->share;
+  ensures rf_gang_lock_valid(p);
+  ensures rf_share_valid(&p->share);
+  ensures p->locked_priority == priority;
+*/
+static inline void rf_gang_start(struct rf_gang_partition *p, uint32_t cpu, uint32_t priority,
+                                 uint64_t now_ns) {
+    bool busy = !rf_cpu_set_is_empty(&p->running);
+    rf_cpu_set_insert(&p->running, cpu);
+    /*@ assert rf_cpu_set_has(&p->running, cpu); */
+    /*@ assert rf_gang_lock_valid(p); */
+    /*@ assert rf_share_valid(&p->share); */
+    rf_share_advance(&p->share, now_ns, busy);
+    /*@ assert rf_gang_lock_valid(p); */
+    rf_gang_lock(p, cpu, priority);
+}
+
 /* A thread of `priority` started on `cpu`: after RUN, or if decide would answer RUN now. */
 /*@
   requires \valid(p);
@@ -434,7 +455,6 @@ static inline enum rf_gang_status rf_gang_decide(struct rf_gang_partition *p, ui
     assumes rf_gang_holds(p, cpu, priority) || rf_gang_allowed(p, priority);
     ensures \result == RF_GANG_OK;
     ensures p->locked_priority == priority;
-    ensures rf_cpu_set_has(&p->running, cpu);
   complete behaviors;
   disjoint behaviors;
 */
@@ -449,11 +469,7 @@ static inline enum rf_gang_status rf_gang_running(struct rf_gang_partition *p, u
     bool holds = rf_cpu_set_contains(&p->locked, cpu) && p->locked_priority == priority;
     if (!holds && !rf_gang_may_run(p, priority))
         return RF_GANG_NOT_ALLOWED;
-    rf_share_advance(&p->share, now_ns, !rf_cpu_set_is_empty(&p->running));
-    /*@ assert rf_gang_lock_valid(p); */
-    rf_gang_lock(p, cpu, priority);
-    /*@ assert rf_share_valid(&p->share); */
-    rf_cpu_set_insert(&p->running, cpu);
+    rf_gang_start(p, cpu, priority, now_ns);
     return RF_GANG_OK;
 }
 
