@@ -476,16 +476,19 @@ static inline enum rf_gang_status rf_gang_running(struct rf_gang_partition *p, u
 /* Takes the lock from `cpu`. */
 /*@
   requires \valid(p) && cpu < RF_MAX_CPUS;
-  requires rf_gang_lock_valid(p);
+  requires rf_gang_lock_valid(p) && rf_share_valid(&p->share);
   assigns p->locked, p->running, p->locked_priority;
   ensures rf_gang_lock_valid(p);
+  ensures rf_share_valid(&p->share);
   ensures p->locked_priority == 0 || p->locked_priority == \old(p->locked_priority);
   ensures rf_cpu_set_removed{Pre, Post}(&p->locked, cpu);
   ensures rf_cpu_set_removed{Pre, Post}(&p->running, cpu);
 */
 static inline void rf_gang_unlock(struct rf_gang_partition *p, uint32_t cpu) {
     rf_cpu_set_remove(&p->running, cpu);
+    /*@ assert rf_share_valid(&p->share); */
     rf_cpu_set_remove(&p->locked, cpu);
+    /*@ assert rf_share_valid(&p->share); */
     if (rf_cpu_set_is_empty(&p->locked))
         p->locked_priority = RF_GANG_NO_PRIORITY;
 }
@@ -551,7 +554,6 @@ static inline enum rf_gang_status rf_gang_stopping(struct rf_gang_partition *p, 
     rf_share_advance(&p->share, now_ns, !rf_cpu_set_is_empty(&p->running));
     /*@ assert rf_gang_lock_valid(p); */
     rf_gang_unlock(p, cpu);
-    /*@ assert rf_share_valid(&p->share); */
     rf_gang_settle(p, p->locked_priority == RF_GANG_NO_PRIORITY, reschedule);
     return RF_GANG_OK;
 }
