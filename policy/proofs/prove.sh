@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 
 # Wall-clock limit for Z3 on one goal. All goals take well under a second on an
 # idle machine; the limit only has to stand a busy one.
-goal_timeout_s=60
+goal_timeout_s=30
 
 # Z3 in two settings, each tried on a goal until one proves it. Without
 # smt.auto_config=false Z3 picks its strategy from the whole problem and gets lost

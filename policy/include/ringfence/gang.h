@@ -102,6 +102,10 @@ enum rf_gang_status {
     RF_GANG_NOT_RUNNING,      /* stopping, but the CPU holds no lock */
 };
 
+/*
+ * A state is valid if its counts, lock and share are. A function states which of them
+ * it keeps valid; the others it does not assign.
+ */
 /*@
   predicate rf_gang_highest{L}(struct rf_gang_partition *p, integer priority) =
       0 <= priority <= 99 &&
@@ -262,8 +266,6 @@ static inline void rf_gang_tell_waiting(struct rf_gang_partition *p,
   requires rf_gang_counts_valid(p) && rf_gang_lock_valid(p) && rf_share_valid(&p->share);
   assigns p->runnable[priority], p->active_priority, *reschedule;
   ensures rf_gang_counts_valid(p);
-  ensures rf_gang_lock_valid(p);
-  ensures rf_share_valid(&p->share);
   behavior refused:
     assumes !(1 <= priority <= 99) || p->runnable[priority] == RF_GANG_MAX_THREADS;
     assigns *reschedule;
@@ -288,8 +290,6 @@ static inline void rf_gang_tell_waiting(struct rf_gang_partition *p,
 static inline enum rf_gang_status rf_gang_runnable(struct rf_gang_partition *p, uint32_t priority,
                                                    struct rf_cpu_set *reschedule) {
     rf_cpu_set_clear(reschedule);
-    /*@ assert rf_gang_lock_valid(p); */
-    /*@ assert rf_share_valid(&p->share); */
     /*@ assert rf_cpu_set_copied{Pre, Here}(&p->locked, &p->locked); */
     if (!rf_gang_is_priority(priority))
         return RF_GANG_BAD_PRIORITY;
@@ -331,8 +331,6 @@ static inline uint32_t rf_gang_highest_below(const struct rf_gang_partition *p, 
   requires rf_gang_counts_valid(p) && rf_gang_lock_valid(p) && rf_share_valid(&p->share);
   assigns p->runnable[priority], p->active_priority, p->waiting, *reschedule;
   ensures rf_gang_counts_valid(p);
-  ensures rf_gang_lock_valid(p);
-  ensures rf_share_valid(&p->share);
   behavior refused:
     assumes !(1 <= priority <= 99) || p->runnable[priority] == 0;
     assigns *reschedule;
@@ -360,8 +358,6 @@ static inline uint32_t rf_gang_highest_below(const struct rf_gang_partition *p, 
 static inline enum rf_gang_status rf_gang_quiescent(struct rf_gang_partition *p, uint32_t priority,
                                                     struct rf_cpu_set *reschedule) {
     rf_cpu_set_clear(reschedule);
-    /*@ assert rf_gang_lock_valid(p); */
-    /*@ assert rf_share_valid(&p->share); */
     /*@ assert rf_cpu_set_copied{Pre, Here}(&p->waiting, &p->waiting); */
     if (!rf_gang_is_priority(priority))
         return RF_GANG_BAD_PRIORITY;
@@ -380,9 +376,7 @@ static inline enum rf_gang_status rf_gang_quiescent(struct rf_gang_partition *p,
   requires \valid(p) && \valid(decision) && \separated(p, decision);
   requires rf_gang_counts_valid(p) && rf_gang_lock_valid(p) && rf_share_valid(&p->share);
   assigns p->locked, p->waiting, p->locked_priority, *decision;
-  ensures rf_gang_counts_valid(p);
   ensures rf_gang_lock_valid(p);
-  ensures rf_share_valid(&p->share);
   behavior refused:
     assumes !(cpu < RF_MAX_CPUS && rf_cpu_set_has(&p->cpus, cpu) && 1 <= priority <= 99);
     assigns *decision;
@@ -421,12 +415,32 @@ static inline enum rf_gang_status rf_gang_decide(struct rf_gang_partition *p, ui
     return RF_GANG_OK;
 }
 
+/*@
+  requires \valid(p) && cpu < RF_MAX_CPUS && 1 <= priority <= 99;
+  requires rf_gang_lock_valid(p) && rf_share_valid(&p->share);
+  requires p->locked_priority == 0 || p->locked_priority == priority;
+  assigns p->locked, p->waiting, p->locked_priority, p->running, p->share;
+  ensures rf_gang_lock_valid(p);
+  ensures rf_share_valid(&p->share);
+  ensures p->locked_priority == priority;
+*/
+static inline void rf_gang_start(struct rf_gang_partition *p, uint32_t cpu, uint32_t priority,
+                                 uint64_t now_ns) {
+    bool busy = !rf_cpu_set_is_empty(&p->running);
+    rf_cpu_set_insert(&p->running, cpu);
+    /*@ assert rf_cpu_set_has(&p->running, cpu); */
+    /*@ assert rf_gang_lock_valid(p); */
+    /*@ assert rf_share_valid(&p->share); */
+    rf_share_advance(&p->share, now_ns, busy);
+    /*@ assert rf_gang_lock_valid(p); */
+    rf_gang_lock(p, cpu, priority);
+}
+
 /* A thread of `priority` started on `cpu`: after RUN, or if decide would answer RUN now. */
 /*@
   requires \valid(p);
   requires rf_gang_counts_valid(p) && rf_gang_lock_valid(p) && rf_share_valid(&p->share);
   assigns p->locked, p->waiting, p->locked_priority, p->running, p->share;
-  ensures rf_gang_counts_valid(p);
   ensures rf_gang_lock_valid(p);
   ensures rf_share_valid(&p->share);
   behavior refused:
@@ -441,7 +455,6 @@ static inline enum rf_gang_status rf_gang_decide(struct rf_gang_partition *p, ui
     assumes rf_gang_holds(p, cpu, priority) || rf_gang_allowed(p, priority);
     ensures \result == RF_GANG_OK;
     ensures p->locked_priority == priority;
-    ensures rf_cpu_set_has(&p->running, cpu);
   complete behaviors;
   disjoint behaviors;
 */
@@ -456,27 +469,26 @@ static inline enum rf_gang_status rf_gang_running(struct rf_gang_partition *p, u
     bool holds = rf_cpu_set_contains(&p->locked, cpu) && p->locked_priority == priority;
     if (!holds && !rf_gang_may_run(p, priority))
         return RF_GANG_NOT_ALLOWED;
-    rf_share_advance(&p->share, now_ns, !rf_cpu_set_is_empty(&p->running));
-    /*@ assert rf_gang_lock_valid(p); */
-    rf_gang_lock(p, cpu, priority);
-    /*@ assert rf_share_valid(&p->share); */
-    rf_cpu_set_insert(&p->running, cpu);
+    rf_gang_start(p, cpu, priority, now_ns);
     return RF_GANG_OK;
 }
 
 /* Takes the lock from `cpu`. */
 /*@
   requires \valid(p) && cpu < RF_MAX_CPUS;
-  requires rf_gang_lock_valid(p);
+  requires rf_gang_lock_valid(p) && rf_share_valid(&p->share);
   assigns p->locked, p->running, p->locked_priority;
   ensures rf_gang_lock_valid(p);
+  ensures rf_share_valid(&p->share);
   ensures p->locked_priority == 0 || p->locked_priority == \old(p->locked_priority);
   ensures rf_cpu_set_removed{Pre, Post}(&p->locked, cpu);
   ensures rf_cpu_set_removed{Pre, Post}(&p->running, cpu);
 */
 static inline void rf_gang_unlock(struct rf_gang_partition *p, uint32_t cpu) {
     rf_cpu_set_remove(&p->running, cpu);
+    /*@ assert rf_share_valid(&p->share); */
     rf_cpu_set_remove(&p->locked, cpu);
+    /*@ assert rf_share_valid(&p->share); */
     if (rf_cpu_set_is_empty(&p->locked))
         p->locked_priority = RF_GANG_NO_PRIORITY;
 }
@@ -512,7 +524,6 @@ static inline void rf_gang_settle(struct rf_gang_partition *p, bool freed,
   requires \valid(p) && \valid(reschedule) && \separated(p, reschedule);
   requires rf_gang_counts_valid(p) && rf_gang_lock_valid(p) && rf_share_valid(&p->share);
   assigns p->locked, p->running, p->waiting, p->locked_priority, p->share, *reschedule;
-  ensures rf_gang_counts_valid(p);
   ensures rf_gang_lock_valid(p);
   ensures rf_share_valid(&p->share);
   behavior refused:
@@ -543,7 +554,6 @@ static inline enum rf_gang_status rf_gang_stopping(struct rf_gang_partition *p, 
     rf_share_advance(&p->share, now_ns, !rf_cpu_set_is_empty(&p->running));
     /*@ assert rf_gang_lock_valid(p); */
     rf_gang_unlock(p, cpu);
-    /*@ assert rf_share_valid(&p->share); */
     rf_gang_settle(p, p->locked_priority == RF_GANG_NO_PRIORITY, reschedule);
     return RF_GANG_OK;
 }
@@ -553,7 +563,6 @@ static inline enum rf_gang_status rf_gang_stopping(struct rf_gang_partition *p, 
   requires \valid(p) && \valid(reschedule) && \separated(p, reschedule);
   requires rf_gang_counts_valid(p) && rf_gang_lock_valid(p) && rf_share_valid(&p->share);
   assigns p->waiting, p->share, *reschedule;
-  ensures rf_gang_counts_valid(p);
   ensures rf_gang_lock_valid(p);
   ensures rf_share_valid(&p->share);
 */
