@@ -129,8 +129,8 @@ static inline void rf_share_advance(struct rf_share *share, uint64_t now_ns, boo
     } else {
         into_window_ns %= share->window_ns;
         share->window_start_ns = now_ns - into_window_ns;
-        /*@ assert on_the_grid: (share->window_start_ns - \at(share->window_start_ns, Pre)) %
-              share->window_ns == 0; */
+        /*@ assert on_the_grid: share->window_start_ns == \at(share->window_start_ns, Pre) +
+              share->window_ns * ((now_ns - \at(share->window_start_ns, Pre)) / share->window_ns); */
         share->used_ns = busy ? into_window_ns : 0;
     }
     share->seen_ns = now_ns;
