@@ -98,7 +98,7 @@ def proof_stage(header):
         return "proofs: never end"
     goal = re.search(r"Goal (?:typed_)?(\S+)", output)
     if not goal:
-        raise Unusable(f"the proofs of {header}.h did not run:\n{output}")
+        raise Unusable(f"the proofs of {header}.h ended with status {status} and no goal:\n{output}")
     return f"proof goal `{goal[1]}`"
 
 
