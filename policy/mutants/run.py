@@ -32,8 +32,8 @@ except ModuleNotFoundError:
 
 ROOT = Path(__file__).resolve().parents[2]
 MUTANTS = ROOT / "policy/mutants"
-TARGET = ROOT / "target"
-TREE = TARGET / "mutants"
+WORK = ROOT / "target/mutants"
+TREE = WORK / "tree"
 COPIED = ["Cargo.toml", "Cargo.lock", "rust-toolchain.toml", "policy", "crates/ringfence-policy"]
 # A mutant can loop for ever; the slowest stage of the unbroken tree stays far below.
 STAGE_TIMEOUT_S = 900
@@ -46,22 +46,23 @@ class Unusable(Exception):
 def copy_tree():
     """A workspace of the policy crate alone.
 
-    Always at the same place and with the real target folder, so that of all that
-    is compiled only the C is compiled again.
+    Always at the same place, so that of all that is compiled only the C is compiled
+    again; never with the real target folder, where Cargo would take a mutant for the
+    real crate. Files are new, or Cargo would keep the last mutant of an earlier run.
     """
     shutil.rmtree(TREE, ignore_errors=True)
     for name in COPIED:
         source, copy = ROOT / name, TREE / name
         copy.parent.mkdir(parents=True, exist_ok=True)
         if source.is_dir():
-            shutil.copytree(source, copy)
+            shutil.copytree(source, copy, copy_function=shutil.copy)
         else:
-            shutil.copy2(source, copy)
+            shutil.copy(source, copy)
 
 
 def run(command):
     """Exit status and output of a command in the scratch tree; status None after a timeout."""
-    environment = dict(os.environ, CARGO_TARGET_DIR=str(TARGET), RUST_BACKTRACE="0")
+    environment = dict(os.environ, CARGO_TARGET_DIR=str(WORK / "build"), RUST_BACKTRACE="0")
     process = subprocess.Popen(command, cwd=TREE, env=environment, text=True, errors="replace",
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                start_new_session=True)
@@ -98,7 +99,7 @@ def proof_stage(header):
         return "proofs: never end"
     goal = re.search(r"Goal (?:typed_)?(\S+)", output)
     if not goal:
-        raise Unusable(f"the proofs of {header}.h did not run:\n{output}")
+        raise Unusable(f"the proofs of {header}.h ended with status {status} and no goal:\n{output}")
     return f"proof goal `{goal[1]}`"
 
 
