@@ -429,6 +429,16 @@ proptest! {
     }
 
     #[test]
+    fn threads_stay_on_the_cores_that_they_may_use(scenario in scenario(0..8000)) {
+        let usable = usable_cores(&scenario);
+        for run in cases(&scenario, None) {
+            for (thread, usable) in run.threads.iter().zip(&usable) {
+                prop_assert!(thread.occupations.iter().all(|on| usable.contains(&on.core)));
+            }
+        }
+    }
+
+    #[test]
     fn no_core_idles_while_best_effort_work_waits_for_it(scenario in scenario(0..1)) {
         let usable = usable_cores(&scenario);
         for run in cases(&scenario, None) {

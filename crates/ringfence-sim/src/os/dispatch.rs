@@ -85,18 +85,21 @@ impl<M: Machine> Os<'_, M> {
     /// Tells the policy that `core` runs no gang any more; whether it did.
     /// The caller has the core decide again if it has a real-time thread.
     fn leave_gang(&mut self, core: usize) -> bool {
-        if self.cores[core].gang.take().is_none() {
+        let Some(priority) = self.cores[core].gang.take() else {
             return false;
-        }
+        };
         let partition = self.partition_of[core].expect("a gang's core is in a partition");
         let now_ns = self.recorder.time_ns();
-        let cpus = self.gangs.stopping(partition, number(core), now_ns);
+        let cpus = self
+            .gangs
+            .stopping(partition, number(core), priority, now_ns);
         for cpu in cpus.iter().map(usize::from).filter(|&cpu| cpu != core) {
             if !self.cores[cpu].must_choose {
                 self.interrupt_later(cpu);
             }
         }
         self.set_share_timer(partition);
+        self.gangs_changed(partition);
         true
     }
 

@@ -20,9 +20,10 @@ pub(super) struct Gangs {
 struct PartitionState {
     /// `None` under fixed priority.
     policy: Option<Partition>,
+    /// Threads, by priority.
     runnable: [u32; PRIORITIES],
-    /// Cores that run a real-time thread of the partition.
-    running: u32,
+    /// Cores that run a thread, by priority.
+    running: [u32; PRIORITIES],
     /// The active gang may not run although the partition is free: its share is used up.
     stands_back: bool,
 }
@@ -55,7 +56,7 @@ impl Gangs {
                 Ok(PartitionState {
                     policy,
                     runnable: [0; PRIORITIES],
-                    running: 0,
+                    running: [0; PRIORITIES],
                     stands_back: false,
                 })
             })
@@ -96,7 +97,7 @@ impl Gangs {
         };
         let run = policy.decide(core, priority) == Decision::Run;
         if policy.active_priority() == Some(priority) {
-            state.stands_back = !run && state.running == 0;
+            state.stands_back = !run && state.running.iter().all(|&cores| cores == 0);
         }
         run
     }
@@ -104,16 +105,22 @@ impl Gangs {
     /// A thread that may run starts on `core`.
     pub(super) fn running(&mut self, partition: usize, core: u16, priority: u8, now_ns: u64) {
         let state = &mut self.partitions[partition];
-        state.running += 1;
+        state.running[usize::from(priority)] += 1;
         if let Some(policy) = &mut state.policy {
             policy.running(core, priority, now_ns);
         }
     }
 
     /// The gang's thread left `core`; the CPUs to reschedule.
-    pub(super) fn stopping(&mut self, partition: usize, core: u16, now_ns: u64) -> CpuSet {
+    pub(super) fn stopping(
+        &mut self,
+        partition: usize,
+        core: u16,
+        priority: u8,
+        now_ns: u64,
+    ) -> CpuSet {
         let state = &mut self.partitions[partition];
-        state.running -= 1;
+        state.running[usize::from(priority)] -= 1;
         match &mut state.policy {
             Some(policy) => policy.stopping(core, now_ns),
             None => CpuSet::new(),
@@ -141,13 +148,17 @@ impl Gangs {
         active.filter(|_| !state.stands_back)
     }
 
-    /// Priorities of the gangs that run in `partition`.
+    /// Priorities of the gangs that best-effort work has to spare in `partition`:
+    /// the active one, also while it takes over, and whatever still runs.
     pub(super) fn present(&self, partition: usize) -> impl Iterator<Item = u8> {
         let state = &self.partitions[partition];
         let active = self.active(partition);
         let side_by_side = state.policy.is_none();
         (1..=99).filter(move |&priority| {
-            active == Some(priority) || side_by_side && state.runnable[usize::from(priority)] > 0
+            let index = usize::from(priority);
+            active == Some(priority)
+                || state.running[index] > 0
+                || side_by_side && state.runnable[index] > 0
         })
     }
 }
