@@ -12,7 +12,7 @@ C_FILES = $(shell git ls-files '*.c' '*.h')
 SHELL_FILES = $(shell git ls-files | xargs -r grep -lE '^\#!.*(bash|/sh)|shellcheck shell=' 2>/dev/null)
 
 .PHONY: help demo test setup-demo setup-test build format format-check lint unit \
-        proofs mutants page-test fuzz fuzz-corpus bench docs generate clean
+        proofs mutants page-test fuzz bench docs generate clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -24,7 +24,7 @@ demo: setup-demo build ## Run the main job: SUSAN next to memory hogs, without a
 	@echo
 	@echo "The report: out/demo.html   The timeline for ui.perfetto.dev: out/demo.perfetto-trace"
 
-test: setup-test format-check lint proofs unit fuzz-corpus page-test ## Everything that must pass
+test: setup-test format-check lint proofs unit page-test ## Everything that must pass
 	@echo "make test: all passed"
 
 setup-demo:

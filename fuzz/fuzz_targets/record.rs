@@ -2,7 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ringfence_analysis::{Run, Summary};
+use ringfence_analysis::run::Run;
+use ringfence_analysis::summary::Summary;
 
 fuzz_target!(|bytes: &[u8]| {
     let (events, error) = ringfence_record::read_all(bytes);

@@ -1,0 +1,150 @@
+//! Every command: good input, bad input, exit codes.
+
+use std::fs;
+
+use crate::ringfence::{house, ringfence, scratch};
+
+#[test]
+fn check_accepts_all_scenarios_of_the_house() {
+    let checked = ringfence(
+        &house(),
+        "check scenarios/demo.toml scenarios/rt-gang/illustrative.toml scenarios/rt-gang/synthetic.toml",
+    )
+    .expect(0);
+    assert_eq!(checked.stdout.matches(": good: ").count(), 3);
+}
+
+#[test]
+fn check_names_file_line_and_column_and_what_to_do() {
+    let folder = scratch();
+    let text = fs::read_to_string(house().join("scenarios/rt-gang/illustrative.toml")).unwrap();
+    let broken = text.replacen("priority = ", "prioritty = ", 1);
+    let line = 1 + broken[..broken.find("prioritty").unwrap()]
+        .matches('\n')
+        .count();
+    fs::write(folder.path().join("broken.toml"), &broken).unwrap();
+
+    let checked = ringfence(folder.path(), "check broken.toml").expect(1);
+    assert!(
+        checked.stderr.contains(&format!("broken.toml:{line}:1")),
+        "{}",
+        checked.stderr
+    );
+    assert!(checked.stderr.contains("priority"), "{}", checked.stderr);
+
+    let problems = ringfence(folder.path(), "check --json broken.toml")
+        .expect(1)
+        .json();
+    assert_eq!(problems["problems"][0]["line"], line);
+}
+
+#[test]
+fn missing_files_are_errors_with_their_name() {
+    let folder = scratch();
+    for command in ["check", "plan", "run", "report", "trace info"] {
+        let failed = ringfence(folder.path(), &format!("{command} absent.file")).expect(1);
+        assert!(
+            failed.stderr.contains("absent.file"),
+            "{command}: {}",
+            failed.stderr
+        );
+    }
+    assert_eq!(
+        fs::read_dir(folder.path()).unwrap().count(),
+        0,
+        "nothing is left behind"
+    );
+}
+
+#[test]
+fn a_dry_run_is_the_plan_and_writes_nothing() {
+    let folder = scratch();
+    let scenario = house().join("scenarios/demo.toml");
+    let plan = ringfence(folder.path(), &format!("plan {}", scenario.display())).expect(0);
+    let dry = ringfence(
+        folder.path(),
+        &format!("run --dry-run {}", scenario.display()),
+    )
+    .expect(0);
+    assert_eq!(plan.stdout, dry.stdout);
+    assert!(
+        plan.stdout
+            .contains("50 MB/s requested, 49.984 MB/s applied (781 lines a period)")
+    );
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn flags_select_cases_and_refuse_unknown_ones() {
+    let scenario = "scenarios/demo.toml";
+    let solo = ringfence(&house(), &format!("plan --json --case solo {scenario}"))
+        .expect(0)
+        .json();
+    let names: Vec<_> = solo["cases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|case| &case["name"])
+        .collect();
+    assert_eq!(names, ["solo/vision", "solo/logging"]);
+
+    let unknown = ringfence(&house(), &format!("plan --case sole {scenario}")).expect(1);
+    assert!(
+        unknown.stderr.contains("co-run, rt-gang"),
+        "{}",
+        unknown.stderr
+    );
+    let bare = ringfence(&house(), &format!("plan --duration 5 {scenario}")).expect(1);
+    assert!(bare.stderr.contains("expected a time"), "{}", bare.stderr);
+}
+
+#[test]
+fn platforms_print_their_sources_and_load_again() {
+    let folder = scratch();
+    let list = ringfence(folder.path(), "platforms --json")
+        .expect(0)
+        .json();
+    for platform in list.as_array().unwrap() {
+        let name = platform["name"].as_str().unwrap();
+        let file = ringfence(folder.path(), &format!("platforms {name}")).expect(0);
+        assert!(file.stdout.contains('#'), "{name} names no sources");
+    }
+    let unknown = ringfence(folder.path(), "platforms commodore-64").expect(1);
+    assert!(
+        unknown.stderr.contains("raspberry-pi-3"),
+        "{}",
+        unknown.stderr
+    );
+}
+
+#[test]
+fn schemas_completions_and_manual_pages_are_generated() {
+    let folder = scratch();
+    for of in ["scenario", "platform"] {
+        let schema = ringfence(folder.path(), &format!("schema {of}"))
+            .expect(0)
+            .json();
+        assert!(schema["properties"].is_object());
+    }
+    assert!(
+        ringfence(folder.path(), "completions bash")
+            .expect(0)
+            .stdout
+            .contains("ringfence")
+    );
+    ringfence(folder.path(), "man pages").expect(0);
+    assert!(folder.path().join("pages/ringfence-run.1").is_file());
+}
+
+#[test]
+fn a_trace_tells_what_is_in_it() {
+    let info = ringfence(&house(), "trace info --json traces/susan-corners.rftrace")
+        .expect(0)
+        .json();
+    let job = &info["jobs"][0];
+    assert!(job["loads"].as_u64().unwrap() > job["stores"].as_u64().unwrap());
+    assert!(
+        job["working_set_bytes"].as_u64().unwrap() > 32 << 10,
+        "it should not fit the L1"
+    );
+}

@@ -1,0 +1,6 @@
+//! The `ringfence` command as its users meet it.
+
+mod commands;
+mod corpus;
+mod ringfence;
+mod runs;

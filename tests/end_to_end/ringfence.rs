@@ -1,0 +1,53 @@
+//! Runs the command under test.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What a run of the command left.
+pub struct Finished {
+    /// Exit code.
+    pub code: i32,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+}
+
+impl Finished {
+    /// Standard output as JSON.
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("{error} in {}\n{}", self.stdout, self.stderr))
+    }
+
+    /// Fails unless the exit code is `code`.
+    #[track_caller]
+    pub fn expect(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "{}\n{}", self.stdout, self.stderr);
+        self
+    }
+}
+
+/// Runs `ringfence` with `arguments`, separated by spaces, in `folder`.
+pub fn ringfence(folder: &Path, arguments: &str) -> Finished {
+    let output = Command::new(env!("CARGO_BIN_EXE_ringfence"))
+        .args(arguments.split_whitespace())
+        .current_dir(folder)
+        .output()
+        .expect("the command starts");
+    Finished {
+        code: output.status.code().expect("no signal"),
+        stdout: String::from_utf8(output.stdout).expect("text"),
+        stderr: String::from_utf8(output.stderr).expect("text"),
+    }
+}
+
+/// The top of the repository.
+pub fn house() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// A folder that goes away with its value.
+pub fn scratch() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}

@@ -1,0 +1,136 @@
+//! Runs and what their records prove.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::ringfence::{Finished, house, ringfence, scratch};
+
+/// Runs a scenario of the house into `run.rfr`.
+fn run(folder: &Path, scenario: &str, flags: &str) -> Finished {
+    let scenario = house().join("scenarios").join(scenario);
+    ringfence(
+        folder,
+        &format!("run --json -o run.rfr {flags} {}", scenario.display()),
+    )
+}
+
+fn case<'a>(summary: &'a Value, name: &str) -> &'a Value {
+    let cases = summary["cases"].as_array().expect("cases");
+    cases.iter().find(|case| case["name"] == name).expect(name)
+}
+
+fn task<'a>(case: &'a Value, name: &str) -> &'a Value {
+    let tasks = case["statistics"]["tasks"].as_array().expect("tasks");
+    tasks.iter().find(|task| task["task"] == name).expect(name)
+}
+
+fn claim<'a>(case: &'a Value, kind: &str) -> &'a Value {
+    let claims = case["verdict"]["claims"].as_array().expect("claims");
+    claims
+        .iter()
+        .find(|claim| claim["kind"] == kind)
+        .expect(kind)
+}
+
+#[test]
+fn the_demo_misses_deadlines_without_isolation_and_meets_them_with_it() {
+    let folder = scratch();
+    let summary = run(folder.path(), "demo.toml", "-d 200ms").expect(0).json();
+    assert_eq!(summary["passed"], true);
+    assert_eq!(task(case(&summary, "solo/vision"), "susan")["missed"], 0);
+    let co_run = task(case(&summary, "co-run"), "susan");
+    assert_eq!(co_run["missed"], co_run["jobs"]);
+    assert_eq!(task(case(&summary, "rt-gang"), "susan")["missed"], 0);
+    for kind in ["one-gang-at-a-time", "budgets", "deadlines"] {
+        assert_eq!(
+            claim(case(&summary, "rt-gang"), kind)["outcome"],
+            "pass",
+            "{kind}"
+        );
+    }
+}
+
+#[test]
+fn a_scheduler_that_runs_lower_gangs_is_caught() {
+    let folder = scratch();
+    let flags = "--case rt-gang --inject lower-gang-runs";
+    let summary = run(folder.path(), "rt-gang/illustrative.toml", flags)
+        .expect(2)
+        .json();
+    let claim = claim(case(&summary, "rt-gang"), "one-gang-at-a-time");
+    assert_eq!(claim["outcome"], "fail");
+    assert!(!claim["evidence"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn a_regulator_that_never_throttles_is_caught() {
+    let folder = scratch();
+    let flags = "-d 100ms --case rt-gang --inject never-throttle";
+    let summary = run(folder.path(), "demo.toml", flags).expect(2).json();
+    assert_eq!(
+        claim(case(&summary, "rt-gang"), "budgets")["outcome"],
+        "fail"
+    );
+}
+
+#[test]
+fn the_same_scenario_and_seed_give_the_same_bytes() {
+    let folder = scratch();
+    let record = |flags: &str| {
+        run(folder.path(), "demo.toml", flags);
+        fs::read(folder.path().join("run.rfr")).unwrap()
+    };
+    let one = record("-d 100ms -j 1");
+    assert!(
+        one == record("-d 100ms -j 2"),
+        "the number of threads shows"
+    );
+    assert!(
+        one != record("-d 100ms -j 2 --seed 2"),
+        "the seed does not show"
+    );
+}
+
+#[test]
+fn a_cut_record_gives_an_error_and_all_events_before_the_cut() {
+    let folder = scratch();
+    run(folder.path(), "rt-gang/illustrative.toml", "").expect(0);
+    let whole = fs::read(folder.path().join("run.rfr")).unwrap();
+    ringfence(folder.path(), "report run.rfr --events whole.jsonl").expect(0);
+    fs::write(folder.path().join("cut.rfr"), &whole[..whole.len() / 2]).unwrap();
+
+    let report = ringfence(folder.path(), "report cut.rfr --events cut.jsonl").expect(1);
+    assert!(report.stderr.contains("ends early"), "{}", report.stderr);
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+    let (whole, cut) = (read("whole.jsonl"), read("cut.jsonl"));
+    assert!(whole.starts_with(&cut) && cut.lines().count() > 10);
+}
+
+#[test]
+fn every_report_of_a_run_is_written() {
+    let folder = scratch();
+    run(folder.path(), "rt-gang/illustrative.toml", "").expect(0);
+    ringfence(
+        folder.path(),
+        "report run.rfr --html r.html --perfetto r.pftrace --csv tables",
+    )
+    .expect(0);
+    for file in [
+        "r.html",
+        "r.pftrace",
+        "tables/jobs.csv",
+        "tables/intervals.csv",
+        "tables/counters.csv",
+    ] {
+        assert!(
+            fs::metadata(folder.path().join(file)).unwrap().len() > 100,
+            "{file}"
+        );
+    }
+    let same = ringfence(folder.path(), "compare --json run.rfr run.rfr")
+        .expect(0)
+        .json();
+    assert_eq!(same["differences"], Value::Array(Vec::new()));
+}
