@@ -16,6 +16,14 @@
 //! A thread has its core from the decision on: the costs of interrupt and
 //! context switch are spent before its first instruction, and are its own in
 //! the record, as in the kernel's `sched_switch` events.
+//!
+//! # Known gaps
+//! - A best-effort thread whose core is throttled waits like any other: an idle
+//!   core that it may use takes it, and it goes on there with that core's
+//!   budget. Budgets are per core, as a gang's tolerance is.
+//! - A counter's interrupt takes as long to arrive as one from another core.
+//! - Without a waiting thread there is no tick, and idle cores take no
+//!   interrupt for the refill.
 
 mod claims;
 mod dispatch;
