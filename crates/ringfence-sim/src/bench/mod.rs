@@ -6,7 +6,6 @@
 
 mod dram_load;
 
-use std::fmt;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -52,29 +51,6 @@ pub struct EngineCase {
     pub walk_lines_per_s: f64,
     /// `accesses_per_s / walk_lines_per_s`.
     pub ratio_to_walk: f64,
-}
-
-impl fmt::Display for EngineBench {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "exact engine on {}", self.platform)?;
-        writeln!(
-            f,
-            "{:<36} {:>12} {:>14} {:>12}",
-            "load", "M accesses/s", "M walk lines/s", "engine/walk"
-        )?;
-        for case in &self.cases {
-            let millions = |per_second: f64| per_second / 1e6;
-            writeln!(
-                f,
-                "{:<36} {:>12.2} {:>14.1} {:>12.4}",
-                case.name,
-                millions(case.accesses_per_s),
-                millions(case.walk_lines_per_s),
-                case.ratio_to_walk
-            )?;
-        }
-        Ok(())
-    }
 }
 
 /// Measures the engine on `platform`, about `time_per_case` for each of ten loads.

@@ -62,10 +62,7 @@ impl ExactMachine {
         check_memory(memory)?;
         let dram = &memory.dram;
         let decoder = Decoder::new(dram, memory.line_bytes)?;
-        let banks =
-            u64::from(dram.ranks) * u64::from(dram.bank_groups) * u64::from(dram.banks_per_group);
-        let memory_bytes =
-            u64::from(dram.channels) * banks * u64::from(dram.rows) * u64::from(dram.row_bytes);
+        let memory_bytes = dram.capacity_bytes();
         let memory_lines = memory_bytes / u64::from(memory.line_bytes);
         let clock = Clock::new(
             platform.frequency_hz,
