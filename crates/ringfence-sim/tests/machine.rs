@@ -301,6 +301,87 @@ fn interrupts_beyond_the_lookahead_are_exact() {
     assert_eq!(interrupted_run(1_000), interrupted_run(10_000_000));
 }
 
+/// Interrupts core 0 at every horizon, 7 us apart, as a timer's handler does;
+/// when each interrupt was taken, and what both cores did meanwhile.
+fn interrupted_at_horizons(
+    program: &Program,
+    lookahead: Picoseconds,
+) -> (Vec<Picoseconds>, Vec<Traffic>) {
+    let mut machine = ExactMachine::new(&board(2), 3, lookahead).unwrap();
+    let streams = [program, &bandwidth(Access::Write, 4 << 20, 1)]
+        .map(|program| machine.add_task(program, 1, true).unwrap()[0]);
+    machine.start(0, streams[0], 0);
+    machine.start(1, streams[1], 0);
+    let mut taken = Vec::new();
+    for period in 1..100 {
+        let horizon = period * 7_000_001;
+        assert_eq!(machine.run_until(horizon), Stop::Horizon);
+        machine.interrupt(0, horizon);
+        let Stop::Interrupted { core: 0, time } = machine.run_until(Picoseconds::MAX) else {
+            panic!("the interrupt was not taken");
+        };
+        taken.push(time - horizon);
+        machine.start(0, streams[0], time);
+    }
+    (taken, (0..2).map(|core| machine.traffic(core)).collect())
+}
+
+#[test]
+fn an_interrupt_at_the_horizon_is_taken_at_the_next_instruction_whatever_the_lookahead() {
+    let issue_ps = CYCLE_PS;
+    for (program, longest) in [
+        (bandwidth(Access::Read, 4096, 1), issue_ps),
+        (lists(Access::Read, 4096, 1, 1), L1_CYCLES * CYCLE_PS),
+        (lists(Access::Write, 4 << 20, 6, 1), 2_000_000),
+    ] {
+        let (taken, traffic) = interrupted_at_horizons(&program, 1);
+        // The first interrupts find caches cold and misses on their way.
+        assert!(
+            taken[10..].iter().all(|&late| late < longest),
+            "taken late by {taken:?} ps, expected less than {longest}"
+        );
+        for lookahead in [1_000_000, 50_000_000] {
+            let other = interrupted_at_horizons(&program, lookahead);
+            assert_eq!(other, (taken.clone(), traffic.clone()));
+        }
+    }
+}
+
+#[test]
+fn horizons_leave_no_trace() {
+    let run = |step: Picoseconds| {
+        let mut machine = ExactMachine::new(&board(4), 5, LOOKAHEAD_PS).unwrap();
+        let programs = [
+            lists(Access::Write, 1 << 20, 6, 1),
+            bandwidth(Access::Read, 1 << 20, 1),
+            bandwidth(Access::Write, 2 << 20, 1),
+            lists(Access::Read, 16 << 10, 1, 1),
+        ];
+        let streams: Vec<StreamId> = programs
+            .iter()
+            .map(|program| machine.add_task(program, 1, true).unwrap()[0])
+            .collect();
+        for (core, &stream) in (0..).zip(&streams) {
+            machine.start(core, stream, 0);
+        }
+        let mut horizon = 0;
+        while horizon < MS {
+            horizon = (horizon + step).min(MS);
+            assert_eq!(machine.run_until(horizon), Stop::Horizon);
+        }
+        let accesses: Vec<u64> = streams
+            .iter()
+            .map(|&stream| machine.accesses(stream))
+            .collect();
+        let traffic: Vec<Traffic> = (0..4).map(|core| machine.traffic(core)).collect();
+        (accesses, traffic, machine.channel_counts())
+    };
+    let reference = run(MS);
+    for step in [1_000, 2_500, 33_333, 1_000_001] {
+        assert_eq!(run(step), reference, "a horizon every {step} ps");
+    }
+}
+
 #[test]
 fn computation_is_interrupted_on_time() {
     let mut machine = ExactMachine::new(&board(1), 1, LOOKAHEAD_PS).unwrap();

@@ -188,7 +188,10 @@ impl Core {
         }
     }
 
-    /// Executes from `now` on, at most until `limit`, which is later than `now`.
+    /// Executes from `now` on what begins before `limit`, which is not before `now`.
+    ///
+    /// At `now == limit` it reports what is due and sleeps until `now`: it has
+    /// to run again with a later limit.
     pub(super) fn run(
         &mut self,
         now: Picoseconds,
@@ -203,32 +206,26 @@ impl Core {
             return self.stop(now, reason);
         }
         loop {
-            if self.time >= self.interrupt_at {
-                return self.stop(now, Reason::Interrupted);
-            }
-            if self.time > limit {
-                return self.sleep(self.time);
-            }
             let Some(op) = stream.peek() else {
                 return self.stop(now, Reason::Ended);
             };
-            if op.compute_ps > 0 {
-                let room = limit.min(self.interrupt_at).saturating_sub(self.time);
-                let executed = op.compute_ps.min(room);
-                op.compute_ps -= executed;
-                self.time += executed;
-                if op.compute_ps > 0 {
-                    if self.time >= self.interrupt_at {
-                        continue;
-                    }
-                    return self.sleep(self.time);
-                }
-            }
-            let op = *op;
-            if op.access == Access::None {
+            if op.compute_ps == 0 && op.access == Access::None {
                 stream.advance();
                 continue;
             }
+            if self.time >= self.interrupt_at {
+                return self.stop(now, Reason::Interrupted);
+            }
+            if self.time >= limit {
+                return self.sleep(self.time);
+            }
+            if op.compute_ps > 0 {
+                let executed = op.compute_ps.min(limit.min(self.interrupt_at) - self.time);
+                op.compute_ps -= executed;
+                self.time += executed;
+                continue;
+            }
+            let op = *op;
             if let Some(chain) = op.order.chain() {
                 let ready = stream.chain_ready[chain];
                 if ready == NEVER {

@@ -30,6 +30,8 @@ pub struct ExactMachine {
     /// Bank of the last-level cache back to the core.
     from_llc_ps: Picoseconds,
     now: Picoseconds,
+    /// No instruction that begins here or later is executed yet.
+    horizon: Picoseconds,
     agenda: Agenda,
     channels: Vec<Controller>,
     decoder: Decoder,
@@ -103,6 +105,7 @@ impl ExactMachine {
             from_llc_ps: clock
                 .cycles((memory.llc.latency_cycles - memory.l1.latency_cycles).into()),
             now: 0,
+            horizon: 0,
             agenda: Agenda::new(components),
             channels,
             decoder,
@@ -239,10 +242,16 @@ impl ExactMachine {
                 time: now,
             });
         }
-        let limit = now + self.lookahead;
+        let limit = (now + self.lookahead).min(self.horizon);
         loop {
             let this = &mut self.cores[core];
             match this.run(now, limit, &mut self.streams[this.stream]) {
+                Step::Sleep(until) if until == now => {
+                    // At the horizon: `run_until` wakes it when there is another one.
+                    self.agenda
+                        .set(self.core_component(core), self.cores[core].limit_at);
+                    return None;
+                }
                 Step::Sleep(_) => {
                     self.schedule_core(core);
                     return None;
@@ -362,9 +371,13 @@ impl Machine for ExactMachine {
     fn run_until(&mut self, horizon: Picoseconds) -> Stop {
         let first_core = self.channels.len();
         let first_bank = first_core + self.cores.len();
+        self.horizon = horizon;
+        for core in 0..self.cores.len() {
+            self.schedule_core(core);
+        }
         loop {
             let (time, component) = self.agenda.first();
-            if time >= horizon {
+            if time > horizon || time == NEVER {
                 self.now = self.now.max(horizon);
                 return Stop::Horizon;
             }

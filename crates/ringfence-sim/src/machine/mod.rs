@@ -23,7 +23,8 @@ pub struct StreamId(pub u32);
 /// Why [`Machine::run_until`] came back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
-    /// Nothing that concerns the operating system happens before the horizon.
+    /// The horizon is reached, and everything up to it that concerns the
+    /// operating system, the horizon included, was reported.
     Horizon,
     /// The stream on `core` reached the end of its job or phase; the core is idle from `time` on.
     Ended {
@@ -73,13 +74,18 @@ pub struct TrafficLimit {
 
 /// Cores that execute streams.
 ///
-/// **Lookahead contract.** A machine may run cores ahead of each other, but
-/// after a [`Stop`] at time `t` no core has executed anything later than
-/// `t + lookahead`. The operating system acts on other cores only through
-/// interrupts that arrive at least `lookahead` later, so what it does is exact.
-/// Stops come in time order; equal times in core order.
+/// **Lookahead contract.** A machine may run cores ahead of each other. After
+/// a stop of a core at time `t` no core has begun an instruction at `t +
+/// lookahead` or later, and none at the horizon or later. So an interrupt is
+/// exact if it is for the horizon after [`Stop::Horizon`], as a timer's is, or
+/// for `lookahead` after the stop that leads to it, as another core's is.
+///
+/// Stops come in time order; equal times in core order. Stops at the horizon
+/// come before [`Stop::Horizon`]. Where horizons lie has no influence on what
+/// the machine does.
 pub trait Machine {
-    /// Runs until the earliest event that concerns the operating system, at most to `horizon`.
+    /// Runs until the earliest event that concerns the operating system, at
+    /// most to `horizon`, which is included and not before the last stop.
     fn run_until(&mut self, horizon: Picoseconds) -> Stop;
 
     /// Makes the idle `core` execute `stream` from `at` on.
@@ -90,7 +96,7 @@ pub trait Machine {
     /// Asks the busy `core` to stop at its first instruction boundary at or after `at`.
     ///
     /// Answered by [`Stop::Interrupted`], or by [`Stop::Ended`] when the stream
-    /// ends first. A second request before the answer keeps the earlier time.
+    /// ends no later. A second request before the answer keeps the earlier time.
     fn interrupt(&mut self, core: u16, at: Picoseconds);
 
     /// Rewinds a stream that is on no core to the start of job `job`.
