@@ -167,7 +167,8 @@ fn exact_machine(scenario: &Scenario, workload: &Workload<'_>) -> Result<ExactMa
     let mut machine = ExactMachine::new(platform, scenario.seed, lookahead_ps)?;
     for thread in workload.threads.iter().filter(|thread| thread.index == 0) {
         let endless = matches!(thread.class, Class::BestEffort { .. });
-        machine.add_task(thread.program, thread.siblings, endless)?;
+        let name = workload.owner_name(workload.owner(thread));
+        machine.add_task(name, thread.program, thread.siblings, endless)?;
     }
     Ok(machine)
 }

@@ -24,8 +24,8 @@ fn exact(lookahead: Picoseconds) -> impl Machine {
         working_set_bytes: 64,
         pattern: Pattern::Sequential,
     }]);
-    for _ in 0..CORES {
-        machine.add_task(&program, 1, false).unwrap();
+    for name in ["first", "second"] {
+        machine.add_task(name, &program, 1, false).unwrap();
     }
     machine
 }

@@ -39,7 +39,7 @@ pub struct ExactMachine {
     llc: Llc,
     streams: Vec<Stream>,
     pages: PageAllocator,
-    random: SplitMix64,
+    seed: u64,
 }
 
 impl ExactMachine {
@@ -72,7 +72,6 @@ impl ExactMachine {
             memory.core.issue_cycles,
         );
         let cores = usize::from(platform.cores);
-        let mut random = SplitMix64::new(seed);
         let llc = Llc::new(
             &memory.llc,
             Surroundings {
@@ -82,7 +81,7 @@ impl ExactMachine {
                 line_bytes: memory.line_bytes,
                 memory_lines,
                 cycle_ps: clock.cycle_ps,
-                seed: random.next_u64(),
+                seed,
             },
         )?;
         let misses = memory.llc.mshrs as usize;
@@ -114,8 +113,8 @@ impl ExactMachine {
                 .collect::<Result<_, _>>()?,
             llc,
             streams: Vec::new(),
-            pages: PageAllocator::new(memory_bytes, random.next_u64()),
-            random,
+            pages: PageAllocator::new(memory_bytes),
+            seed,
         };
         for channel in 0..machine.channels.len() {
             machine.schedule_channel(channel);
@@ -126,27 +125,31 @@ impl ExactMachine {
     /// Adds a task's program; one stream per thread, in order.
     ///
     /// The threads share the task's memory. An `endless` program starts over
-    /// at its end instead of stopping there, and has no phases.
+    /// at its end instead of stopping there, and has no phases. Where the memory
+    /// lies and what the program draws at random depends on the machine's seed
+    /// and on `name`, and not on the other tasks: two runs compare like with like.
     ///
     /// # Errors
     /// When the program does not fit the memory, cannot be read or is a compute program.
     pub fn add_task(
         &mut self,
+        name: &str,
         program: &Program,
         threads: u16,
         endless: bool,
     ) -> Result<Vec<StreamId>, MachineError> {
+        let mut random = SplitMix64::of(self.seed, name);
         let task = Task {
             threads,
             endless,
             line_bytes: self.line_bytes,
             clock: self.clock,
-            seed: self.random.next_u64(),
+            seed: random.next_u64(),
         };
         let sources = task.sources(program)?;
         let region = self
             .pages
-            .allocate(sources.lines * u64::from(self.line_bytes))?;
+            .allocate(sources.lines * u64::from(self.line_bytes), &mut random)?;
         let first = self.streams.len() as u32;
         self.streams.extend(
             sources
