@@ -9,7 +9,7 @@ use ringfence_scenario::platform::{MemorySystem, Replacement};
 use super::agenda::NEVER;
 use super::cache::{Cache, Inserted};
 use super::error::MachineError;
-use super::{Picoseconds, Traffic, TrafficLimit};
+use super::{CoreTraffic, Picoseconds, Traffic, TrafficLimit};
 use crate::program::{Access, Op, Order, Stream};
 
 /// What [`Core::run`] came to.
@@ -57,6 +57,8 @@ struct Entry {
     chains: u64,
     /// Whether a load waits for the line.
     load: bool,
+    /// Whether a best-effort stream issued it.
+    is_best_effort: bool,
 }
 
 impl Entry {
@@ -84,7 +86,7 @@ pub(super) struct Core {
     pub(super) wake_at: Picoseconds,
     /// Stream that it executes, or executed last.
     pub(super) stream: usize,
-    pub(super) traffic: Traffic,
+    pub(super) traffic: CoreTraffic,
     pub(super) limit: TrafficLimit,
     /// When the reached limit is reported.
     pub(super) limit_at: Picoseconds,
@@ -115,6 +117,7 @@ impl Core {
             evicted_at: 0,
             chains: 0,
             load: false,
+            is_best_effort: false,
         };
         Ok(Self {
             l1: Cache::new(
@@ -135,7 +138,7 @@ impl Core {
             interrupt_at: NEVER,
             wake_at: NEVER,
             stream: 0,
-            traffic: Traffic::default(),
+            traffic: CoreTraffic::default(),
             limit: TrafficLimit {
                 read_lines: u64::MAX,
                 write_lines: u64::MAX,
@@ -159,6 +162,15 @@ impl Core {
     pub(super) fn interrupt(&mut self, at: Picoseconds) {
         if !self.is_idle() {
             self.interrupt_at = self.interrupt_at.min(at);
+        }
+    }
+
+    /// The counters of whoever issued the miss in `entry`, which is not over.
+    #[inline]
+    pub(super) fn traffic_of(&mut self, entry: usize) -> &mut Traffic {
+        match self.entries[entry].is_best_effort {
+            true => &mut self.traffic.best_effort,
+            false => &mut self.traffic.real_time,
         }
     }
 
@@ -318,6 +330,7 @@ impl Core {
             evicted_at: if evicted.is_some() { NEVER } else { 0 },
             chains: chain.map_or(0, |chain| 1 << chain),
             load,
+            is_best_effort: stream.is_best_effort,
         };
         self.time = now + self.issue_ps;
         stream.advance();

@@ -11,7 +11,7 @@ use super::dram::controller::{Controller, DramEvent};
 use super::error::MachineError;
 use super::llc::{Llc, Request, RequestKind, Served, Surroundings};
 use super::pages::PageAllocator;
-use super::{Machine, Picoseconds, Stop, StreamId, Traffic, TrafficLimit};
+use super::{CoreTraffic, Machine, Picoseconds, Stop, StreamId, TrafficLimit};
 use crate::program::{Clock, Stream, Task};
 use crate::random::SplitMix64;
 
@@ -124,8 +124,8 @@ impl ExactMachine {
 
     /// Adds a task's program; one stream per thread, in order.
     ///
-    /// The threads share the task's memory. An `endless` program starts over
-    /// at its end instead of stopping there, and has no phases. Where the memory
+    /// The threads share the task's memory. A best-effort program is endless:
+    /// it starts over at its end instead of stopping there, and has no phases. Where the memory
     /// lies and what the program draws at random depends on the machine's seed
     /// and on `name`, and not on the other tasks: two runs compare like with like.
     ///
@@ -136,12 +136,12 @@ impl ExactMachine {
         name: &str,
         program: &Program,
         threads: u16,
-        endless: bool,
+        is_best_effort: bool,
     ) -> Result<Vec<StreamId>, MachineError> {
         let mut random = SplitMix64::of(self.seed, name);
         let task = Task {
             threads,
-            endless,
+            endless: is_best_effort,
             line_bytes: self.line_bytes,
             clock: self.clock,
             seed: random.next_u64(),
@@ -155,7 +155,7 @@ impl ExactMachine {
             sources
                 .threads
                 .into_iter()
-                .map(|source| Stream::new(source, region.clone(), self.line_bytes)),
+                .map(|source| Stream::new(source, region.clone(), is_best_effort, self.line_bytes)),
         );
         Ok((first..self.streams.len() as u32).map(StreamId).collect())
     }
@@ -327,28 +327,35 @@ impl ExactMachine {
     fn miss(&mut self, request: Request, register: u16, read: Option<u64>, evicted: Option<u64>) {
         let core = request.core;
         self.count_access(request);
-        if let Some(line) = read {
-            let channel = self.decoder.channel(line);
-            self.channels[channel].read(self.now, core, register, line);
-            self.schedule_channel(channel);
-            self.cores[core].traffic.read_lines += 1;
-            self.cores[core].traffic.llc_misses += 1;
-        } else {
-            self.reply(request, self.now);
+        let traffic = self.cores[core].traffic_of(request.entry);
+        if read.is_some() {
+            traffic.read_lines += 1;
+            traffic.llc_misses += 1;
+        }
+        if evicted.is_some() {
+            traffic.write_lines += 1;
+        }
+        self.check_limit(core);
+        match read {
+            Some(line) => {
+                let channel = self.decoder.channel(line);
+                self.channels[channel].read(self.now, core, register, line);
+                self.schedule_channel(channel);
+            }
+            None => self.reply(request, self.now),
         }
         if let Some(line) = evicted {
             let channel = self.decoder.channel(line);
             self.channels[channel].write(self.now, core, register, line);
             self.schedule_channel(channel);
-            self.cores[core].traffic.write_lines += 1;
         }
-        self.check_limit(core);
     }
 
     #[inline]
     fn count_access(&mut self, request: Request) {
         if request.kind == RequestKind::Fill {
-            self.cores[request.core].traffic.llc_accesses += 1;
+            let core = &mut self.cores[request.core];
+            core.traffic_of(request.entry).llc_accesses += 1;
         }
     }
 
@@ -359,7 +366,8 @@ impl ExactMachine {
             read_lines,
             write_lines,
         } = this.limit;
-        if this.traffic.read_lines >= read_lines || this.traffic.write_lines >= write_lines {
+        let used = &this.traffic.best_effort;
+        if used.read_lines >= read_lines || used.write_lines >= write_lines {
             this.limit = TrafficLimit {
                 read_lines: u64::MAX,
                 write_lines: u64::MAX,
@@ -415,7 +423,7 @@ impl Machine for ExactMachine {
         self.streams[stream.0 as usize].has_next_phase()
     }
 
-    fn traffic(&self, core: u16) -> Traffic {
+    fn traffic(&self, core: u16) -> CoreTraffic {
         self.cores[usize::from(core)].traffic
     }
 

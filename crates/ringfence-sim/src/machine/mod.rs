@@ -40,7 +40,7 @@ pub enum Stop {
         /// When: the first instruction boundary at or after the time asked for.
         time: Picoseconds,
     },
-    /// The traffic of `core` reached the limit set by [`Machine::set_traffic_limit`];
+    /// The best-effort traffic of `core` reached the limit set by [`Machine::set_traffic_limit`];
     /// the core goes on and the limit is disarmed.
     LimitReached {
         /// Core whose counter it is.
@@ -50,20 +50,44 @@ pub enum Stop {
     },
 }
 
-/// Traffic of one core since the start; only grows.
+/// Traffic that one core's threads of one class caused since the start; only grows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// Lines fetched from memory for this core.
+    /// Lines fetched from memory.
     pub read_lines: u64,
-    /// Lines written to memory because of this core.
+    /// Lines written to memory.
     pub write_lines: u64,
-    /// LLC accesses of this core.
+    /// LLC accesses.
     pub llc_accesses: u64,
-    /// LLC misses of this core.
+    /// LLC misses.
     pub llc_misses: u64,
 }
 
-/// Traffic at which a core interrupts, as totals of [`Traffic`]; `u64::MAX` is never.
+/// Traffic of one core, told apart by whose it is: that of the stream that
+/// issued the access, even if it has left the core when the access gets to the
+/// LLC or the memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CoreTraffic {
+    /// Of real-time streams.
+    pub real_time: Traffic,
+    /// Of best-effort streams.
+    pub best_effort: Traffic,
+}
+
+impl CoreTraffic {
+    /// Of all streams.
+    pub fn total(&self) -> Traffic {
+        let (a, b) = (&self.real_time, &self.best_effort);
+        Traffic {
+            read_lines: a.read_lines + b.read_lines,
+            write_lines: a.write_lines + b.write_lines,
+            llc_accesses: a.llc_accesses + b.llc_accesses,
+            llc_misses: a.llc_misses + b.llc_misses,
+        }
+    }
+}
+
+/// Best-effort traffic at which a core interrupts, as totals of [`Traffic`]; `u64::MAX` is never.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TrafficLimit {
     /// Limit on `read_lines`.
@@ -106,8 +130,8 @@ pub trait Machine {
     fn has_next_phase(&self, stream: StreamId) -> bool;
 
     /// Traffic of `core` so far.
-    fn traffic(&self, core: u16) -> Traffic;
+    fn traffic(&self, core: u16) -> CoreTraffic;
 
-    /// Arms the traffic limit of `core`.
+    /// Arms the limit of the best-effort traffic of `core`.
     fn set_traffic_limit(&mut self, core: u16, limit: TrafficLimit);
 }
