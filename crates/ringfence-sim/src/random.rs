@@ -11,6 +11,15 @@ impl SplitMix64 {
         Self(seed)
     }
 
+    /// Starts the sequence that belongs to `name` under `seed`: it depends on
+    /// nothing else that draws numbers under that seed.
+    pub fn of(seed: u64, name: &str) -> Self {
+        Self(
+            name.bytes()
+                .fold(seed, |state, byte| Self(state ^ u64::from(byte)).next_u64()),
+        )
+    }
+
     /// The next 64 bits.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {

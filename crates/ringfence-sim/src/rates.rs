@@ -7,7 +7,7 @@
 //! progress in one picosecond is a whole number of parts whichever of them
 //! apply. Nothing is rounded but the end of a job, up to the next picosecond.
 
-use crate::machine::{Machine, Picoseconds, Stop, StreamId, Traffic, TrafficLimit};
+use crate::machine::{CoreTraffic, Machine, Picoseconds, Stop, StreamId, TrafficLimit};
 
 /// What one stream executes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -269,8 +269,8 @@ impl Machine for RateMachine {
     }
 
     /// Always zero: there is no memory.
-    fn traffic(&self, _core: u16) -> Traffic {
-        Traffic::default()
+    fn traffic(&self, _core: u16) -> CoreTraffic {
+        CoreTraffic::default()
     }
 
     /// Without memory no limit is ever reached.

@@ -166,8 +166,9 @@ fn exact_machine(scenario: &Scenario, workload: &Workload<'_>) -> Result<ExactMa
     let lookahead_ps = platform.os.reschedule_latency_ns * 1000;
     let mut machine = ExactMachine::new(platform, scenario.seed, lookahead_ps)?;
     for thread in workload.threads.iter().filter(|thread| thread.index == 0) {
-        let endless = matches!(thread.class, Class::BestEffort { .. });
-        machine.add_task(thread.program, thread.siblings, endless)?;
+        let is_best_effort = matches!(thread.class, Class::BestEffort { .. });
+        let name = workload.owner_name(workload.owner(thread));
+        machine.add_task(name, thread.program, thread.siblings, is_best_effort)?;
     }
     Ok(machine)
 }

@@ -29,10 +29,23 @@ fn without_refresh(cores: u16, change: impl FnOnce(&mut MemorySystem)) -> Platfo
     })
 }
 
+/// Adds `programs`, each a task of one thread; their streams.
+fn add_all<'a>(
+    machine: &mut ExactMachine,
+    programs: impl IntoIterator<Item = &'a Program>,
+    endless: bool,
+) -> Vec<StreamId> {
+    let add = |(number, program): (usize, _)| {
+        let name = format!("task {number}");
+        machine.add_task(&name, program, 1, endless).unwrap()[0]
+    };
+    programs.into_iter().enumerate().map(add).collect()
+}
+
 /// Time of the second job of `program` on an otherwise idle board: caches warm.
 fn warm_job(platform: &Platform, program: &Program) -> Picoseconds {
     let mut machine = ExactMachine::new(platform, 1, LOOKAHEAD_PS).unwrap();
-    let stream = machine.add_task(program, 1, false).unwrap()[0];
+    let stream = machine.add_task("task", program, 1, false).unwrap()[0];
     let warm = run_job(&mut machine, 0, stream, 0);
     run_job(&mut machine, 0, stream, warm) - warm
 }
@@ -40,15 +53,10 @@ fn warm_job(platform: &Platform, program: &Program) -> Picoseconds {
 /// Runs `programs`, one a core and for ever, for `time`; accesses of each after half of it.
 fn accesses(platform: &Platform, programs: &[Program], time: Picoseconds) -> Vec<u64> {
     let mut machine = ExactMachine::new(platform, 1, LOOKAHEAD_PS).unwrap();
-    let streams: Vec<StreamId> = programs
-        .iter()
-        .enumerate()
-        .map(|(core, program)| {
-            let stream = machine.add_task(program, 1, true).unwrap()[0];
-            machine.start(core as u16, stream, 0);
-            stream
-        })
-        .collect();
+    let streams = add_all(&mut machine, programs, true);
+    for (core, &stream) in (0..).zip(&streams) {
+        machine.start(core, stream, 0);
+    }
     assert_eq!(machine.run_until(time / 2), Stop::Horizon);
     let before: Vec<u64> = streams
         .iter()
@@ -89,7 +97,7 @@ fn the_first_access_takes_llc_link_and_dram() {
     let platform = without_refresh(1, |_| {});
     let mut machine = ExactMachine::new(&platform, 1, LOOKAHEAD_PS).unwrap();
     let stream = machine
-        .add_task(&lists(Access::Read, LINE_BYTES, 1, 1), 1, false)
+        .add_task("task", &lists(Access::Read, LINE_BYTES, 1, 1), 1, false)
         .unwrap()[0];
     let arrival = L1_CYCLES * CYCLE_PS + LINK_PS / 2;
     let clocks = arrival.div_ceil(DRAM_CLOCK_PS) + 11 + 11 + 4;
@@ -136,6 +144,8 @@ fn stores_overlap_up_to_the_store_buffer() {
 #[test]
 fn one_bank_serves_one_access_in_its_service_time_and_all_cores_alike() {
     let platform = board_with(4, |memory| {
+        // A way of the L1 is smaller than a page: no walk hits, wherever its pages lie.
+        memory.l1.size_bytes = 8 << 10;
         memory.llc.bank_functions = Vec::new();
         memory.llc.bank_service_cycles = 8;
     });
@@ -214,11 +224,9 @@ fn mixed_jobs(seed: u64, lookahead: Picoseconds) -> Outcome {
         bandwidth(Access::Write, 2 << 20, 3),
         lists(Access::Read, 256 << 10, 1, 2),
     ];
-    let mut streams = Vec::new();
-    for (core, program) in programs.iter().enumerate() {
-        let stream = machine.add_task(program, 1, false).unwrap()[0];
-        machine.start(core as u16, stream, 100 * core as Picoseconds);
-        streams.push(stream);
+    let streams = add_all(&mut machine, &programs, false);
+    for (core, &stream) in (0..).zip(&streams) {
+        machine.start(core, stream, 100 * Picoseconds::from(core));
     }
     let mut ends = Vec::new();
     while ends.len() < programs.len() {
@@ -232,7 +240,7 @@ fn mixed_jobs(seed: u64, lookahead: Picoseconds) -> Outcome {
     let counts = machine.channel_counts();
     Outcome {
         ends,
-        traffic: (0..4).map(|core| machine.traffic(core)).collect(),
+        traffic: (0..4).map(|core| machine.traffic(core).total()).collect(),
         reads: counts.iter().map(|channel| channel.reads).sum(),
         writes: counts.iter().map(|channel| channel.writes).sum(),
         written: counts.iter().map(|channel| channel.written).sum(),
@@ -266,6 +274,27 @@ fn the_same_seed_gives_the_same_run_whatever_the_lookahead() {
     assert_ne!(mixed_jobs(8, 2_000_000).ends, reference.ends);
 }
 
+/// Time of a job of task `tau2`, cold, on a board that has all of `names` in its memory.
+fn job_of_tau2(seed: u64, names: &[&str]) -> Picoseconds {
+    let mut machine = ExactMachine::new(&board(1), seed, LOOKAHEAD_PS).unwrap();
+    let mut tau2 = None;
+    for &name in names {
+        let program = lists(Access::Write, 256 << 10, 3, 2);
+        let stream = machine.add_task(name, &program, 1, false).unwrap()[0];
+        tau2 = tau2.or((name == "tau2").then_some(stream));
+    }
+    run_job(&mut machine, 0, tau2.unwrap(), 0)
+}
+
+#[test]
+fn a_task_takes_as_long_whoever_else_has_memory() {
+    let alone = job_of_tau2(1, &["tau2"]);
+    assert_eq!(job_of_tau2(1, &["tau2", "tau1"]), alone);
+    // With these names and seed no page is taken twice.
+    assert_eq!(job_of_tau2(1, &["tau_mem", "tau1", "tau2"]), alone);
+    assert_ne!(job_of_tau2(2, &["tau2"]), alone);
+}
+
 /// Interrupts core 0 every 20 us and restarts it 5 us later; what core 1 sees of it.
 fn interrupted_run(lookahead: Picoseconds) -> (Vec<Picoseconds>, Vec<Traffic>) {
     let mut machine = ExactMachine::new(&board(2), 3, lookahead).unwrap();
@@ -273,10 +302,7 @@ fn interrupted_run(lookahead: Picoseconds) -> (Vec<Picoseconds>, Vec<Traffic>) {
         bandwidth(Access::Write, 4 << 20, 1),
         lists(Access::Read, 64 << 10, 3, 1),
     ];
-    let streams: Vec<StreamId> = programs
-        .iter()
-        .map(|program| machine.add_task(program, 1, true).unwrap()[0])
-        .collect();
+    let streams = add_all(&mut machine, &programs, true);
     machine.start(0, streams[0], 0);
     machine.start(1, streams[1], 0);
     let mut stops = Vec::new();
@@ -293,12 +319,97 @@ fn interrupted_run(lookahead: Picoseconds) -> (Vec<Picoseconds>, Vec<Traffic>) {
         stops.push(time);
         machine.start(0, streams[0], time + 5_000_000);
     }
-    (stops, (0..2).map(|core| machine.traffic(core)).collect())
+    (
+        stops,
+        (0..2).map(|core| machine.traffic(core).total()).collect(),
+    )
 }
 
 #[test]
 fn interrupts_beyond_the_lookahead_are_exact() {
     assert_eq!(interrupted_run(1_000), interrupted_run(10_000_000));
+}
+
+/// Interrupts core 0 at every horizon, 7 us apart, as a timer's handler does;
+/// when each interrupt was taken, and what both cores did meanwhile.
+fn interrupted_at_horizons(
+    program: &Program,
+    lookahead: Picoseconds,
+) -> (Vec<Picoseconds>, Vec<Traffic>) {
+    let mut machine = ExactMachine::new(&board(2), 3, lookahead).unwrap();
+    let other = bandwidth(Access::Write, 4 << 20, 1);
+    let streams = add_all(&mut machine, [program, &other], true);
+    machine.start(0, streams[0], 0);
+    machine.start(1, streams[1], 0);
+    let mut taken = Vec::new();
+    for period in 1..100 {
+        let horizon = period * 7_000_001;
+        assert_eq!(machine.run_until(horizon), Stop::Horizon);
+        machine.interrupt(0, horizon);
+        let Stop::Interrupted { core: 0, time } = machine.run_until(Picoseconds::MAX) else {
+            panic!("the interrupt was not taken");
+        };
+        taken.push(time - horizon);
+        machine.start(0, streams[0], time);
+    }
+    (
+        taken,
+        (0..2).map(|core| machine.traffic(core).total()).collect(),
+    )
+}
+
+#[test]
+fn an_interrupt_at_the_horizon_is_taken_at_the_next_instruction_whatever_the_lookahead() {
+    let issue_ps = CYCLE_PS;
+    for (program, longest) in [
+        (bandwidth(Access::Read, 4096, 1), issue_ps),
+        (lists(Access::Read, 4096, 1, 1), L1_CYCLES * CYCLE_PS),
+        (lists(Access::Write, 4 << 20, 6, 1), 2_000_000),
+    ] {
+        let (taken, traffic) = interrupted_at_horizons(&program, 1);
+        // The first interrupts find caches cold and misses on their way.
+        assert!(
+            taken[10..].iter().all(|&late| late < longest),
+            "taken late by {taken:?} ps, expected less than {longest}"
+        );
+        for lookahead in [1_000_000, 50_000_000] {
+            let other = interrupted_at_horizons(&program, lookahead);
+            assert_eq!(other, (taken.clone(), traffic.clone()));
+        }
+    }
+}
+
+#[test]
+fn horizons_leave_no_trace() {
+    let end = MS / 5;
+    let run = |step: Picoseconds| {
+        let mut machine = ExactMachine::new(&board(4), 5, LOOKAHEAD_PS).unwrap();
+        let programs = [
+            lists(Access::Write, 1 << 20, 6, 1),
+            bandwidth(Access::Read, 1 << 20, 1),
+            bandwidth(Access::Write, 2 << 20, 1),
+            lists(Access::Read, 16 << 10, 1, 1),
+        ];
+        let streams = add_all(&mut machine, &programs, true);
+        for (core, &stream) in (0..).zip(&streams) {
+            machine.start(core, stream, 0);
+        }
+        let mut horizon = 0;
+        while horizon < end {
+            horizon = (horizon + step).min(end);
+            assert_eq!(machine.run_until(horizon), Stop::Horizon);
+        }
+        let accesses: Vec<u64> = streams
+            .iter()
+            .map(|&stream| machine.accesses(stream))
+            .collect();
+        let traffic: Vec<Traffic> = (0..4).map(|core| machine.traffic(core).total()).collect();
+        (accesses, traffic, machine.channel_counts())
+    };
+    let reference = run(end);
+    for step in [1_000, 2_500, 33_333, 10_000_001] {
+        assert_eq!(run(step), reference, "a horizon every {step} ps");
+    }
 }
 
 #[test]
@@ -311,7 +422,7 @@ fn computation_is_interrupted_on_time() {
         working_set_bytes: 64,
         pattern: ringfence_scenario::model::Pattern::Sequential,
     }]);
-    let stream = machine.add_task(&program, 1, false).unwrap()[0];
+    let stream = machine.add_task("task", &program, 1, false).unwrap()[0];
     machine.start(0, stream, 0);
     machine.interrupt(0, 300_000_500);
     assert_eq!(
@@ -337,7 +448,7 @@ fn computation_is_interrupted_on_time() {
 fn a_traffic_limit_is_reported_once_when_it_is_reached() {
     let mut machine = ExactMachine::new(&board(1), 1, LOOKAHEAD_PS).unwrap();
     let stream = machine
-        .add_task(&bandwidth(Access::Read, 4 << 20, 1), 1, true)
+        .add_task("task", &bandwidth(Access::Read, 4 << 20, 1), 1, true)
         .unwrap()[0];
     machine.start(0, stream, 0);
     machine.set_traffic_limit(
@@ -350,7 +461,8 @@ fn a_traffic_limit_is_reported_once_when_it_is_reached() {
     let Stop::LimitReached { core: 0, time } = machine.run_until(Picoseconds::MAX) else {
         panic!("the limit was not reported");
     };
-    assert!(machine.traffic(0).read_lines >= 1000 && machine.traffic(0).read_lines <= 1001);
+    let read_lines = machine.traffic(0).best_effort.read_lines;
+    assert!((1000..=1001).contains(&read_lines));
     assert_eq!(machine.run_until(time + MS), Stop::Horizon);
     // A limit that is already reached is reported at once.
     machine.set_traffic_limit(
@@ -368,6 +480,48 @@ fn a_traffic_limit_is_reported_once_when_it_is_reached() {
         panic!("the limit was not reported");
     };
     assert_eq!(again, time + MS + CYCLE_PS);
+}
+
+#[test]
+fn stores_are_charged_to_whoever_issued_them() {
+    let mut machine = ExactMachine::new(&board(1), 1, LOOKAHEAD_PS).unwrap();
+    let stores = bandwidth(Access::Write, 4 << 20, 1);
+    let best_effort = machine.add_task("stores", &stores, 1, true).unwrap()[0];
+    let l1_hits = bandwidth(Access::Read, LINE_BYTES, 1_000_000);
+    let real_time = machine.add_task("hits", &l1_hits, 1, false).unwrap()[0];
+    machine.begin_job(real_time, 0);
+    let (mut now, mut late) = (0, 0);
+    for turn in 1..200 {
+        machine.start(0, best_effort, now);
+        machine.interrupt(0, now + 3_000_000 + 1_000 * turn);
+        let Stop::Interrupted { time, .. } = machine.run_until(Picoseconds::MAX) else {
+            panic!("the best-effort stream was not interrupted");
+        };
+        let before = machine.traffic(0);
+        machine.start(0, real_time, time);
+        machine.interrupt(0, time + 3_000_000);
+        let Stop::Interrupted { time, .. } = machine.run_until(Picoseconds::MAX) else {
+            panic!("the real-time stream was not interrupted");
+        };
+        let after = machine.traffic(0);
+        late += after.best_effort.read_lines - before.best_effort.read_lines;
+        late += after.best_effort.write_lines - before.best_effort.write_lines;
+        now = time;
+    }
+    assert!(late > 0, "no store was still on its way at any switch");
+    machine.run_until(now + MS);
+    let traffic = machine.traffic(0);
+    // One cold miss; it may push a dirty line out of the L1 and another one out of the LLC.
+    assert_eq!(traffic.real_time.read_lines, 1);
+    assert!(traffic.real_time.write_lines <= 2);
+    // Each store of the walk fetches its line: none is lost and none is charged twice.
+    assert_eq!(
+        traffic.best_effort.read_lines,
+        machine.accesses(best_effort)
+    );
+    let counts = &machine.channel_counts()[0];
+    assert_eq!(traffic.total().read_lines, counts.reads);
+    assert_eq!(traffic.total().write_lines, counts.writes);
 }
 
 #[test]
@@ -389,7 +543,7 @@ fn platforms_and_programs_that_do_not_fit_are_refused() {
     );
     let mut machine = ExactMachine::new(&board(1), 1, 1).unwrap();
     let refused = machine
-        .add_task(&bandwidth(Access::Read, 2 << 30, 1), 1, true)
+        .add_task("task", &bandwidth(Access::Read, 2 << 30, 1), 1, true)
         .unwrap_err();
     assert!(refused.to_string().contains("free"), "{refused}");
 }

@@ -9,7 +9,7 @@ use ringfence_scenario::platform::{MemorySystem, Replacement};
 use super::agenda::NEVER;
 use super::cache::{Cache, Inserted};
 use super::error::MachineError;
-use super::{Picoseconds, Traffic, TrafficLimit};
+use super::{CoreTraffic, Picoseconds, Traffic, TrafficLimit};
 use crate::program::{Access, Op, Order, Stream};
 
 /// What [`Core::run`] came to.
@@ -57,6 +57,8 @@ struct Entry {
     chains: u64,
     /// Whether a load waits for the line.
     load: bool,
+    /// Whether a best-effort stream issued it.
+    is_best_effort: bool,
 }
 
 impl Entry {
@@ -84,7 +86,7 @@ pub(super) struct Core {
     pub(super) wake_at: Picoseconds,
     /// Stream that it executes, or executed last.
     pub(super) stream: usize,
-    pub(super) traffic: Traffic,
+    pub(super) traffic: CoreTraffic,
     pub(super) limit: TrafficLimit,
     /// When the reached limit is reported.
     pub(super) limit_at: Picoseconds,
@@ -115,6 +117,7 @@ impl Core {
             evicted_at: 0,
             chains: 0,
             load: false,
+            is_best_effort: false,
         };
         Ok(Self {
             l1: Cache::new(
@@ -135,7 +138,7 @@ impl Core {
             interrupt_at: NEVER,
             wake_at: NEVER,
             stream: 0,
-            traffic: Traffic::default(),
+            traffic: CoreTraffic::default(),
             limit: TrafficLimit {
                 read_lines: u64::MAX,
                 write_lines: u64::MAX,
@@ -159,6 +162,15 @@ impl Core {
     pub(super) fn interrupt(&mut self, at: Picoseconds) {
         if !self.is_idle() {
             self.interrupt_at = self.interrupt_at.min(at);
+        }
+    }
+
+    /// The counters of whoever issued the miss in `entry`, which is not over.
+    #[inline]
+    pub(super) fn traffic_of(&mut self, entry: usize) -> &mut Traffic {
+        match self.entries[entry].is_best_effort {
+            true => &mut self.traffic.best_effort,
+            false => &mut self.traffic.real_time,
         }
     }
 
@@ -188,7 +200,10 @@ impl Core {
         }
     }
 
-    /// Executes from `now` on, at most until `limit`, which is later than `now`.
+    /// Executes from `now` on what begins before `limit`, which is not before `now`.
+    ///
+    /// At `now == limit` it reports what is due and sleeps until `now`: it has
+    /// to run again with a later limit.
     pub(super) fn run(
         &mut self,
         now: Picoseconds,
@@ -203,32 +218,26 @@ impl Core {
             return self.stop(now, reason);
         }
         loop {
-            if self.time >= self.interrupt_at {
-                return self.stop(now, Reason::Interrupted);
-            }
-            if self.time > limit {
-                return self.sleep(self.time);
-            }
             let Some(op) = stream.peek() else {
                 return self.stop(now, Reason::Ended);
             };
-            if op.compute_ps > 0 {
-                let room = limit.min(self.interrupt_at).saturating_sub(self.time);
-                let executed = op.compute_ps.min(room);
-                op.compute_ps -= executed;
-                self.time += executed;
-                if op.compute_ps > 0 {
-                    if self.time >= self.interrupt_at {
-                        continue;
-                    }
-                    return self.sleep(self.time);
-                }
-            }
-            let op = *op;
-            if op.access == Access::None {
+            if op.compute_ps == 0 && op.access == Access::None {
                 stream.advance();
                 continue;
             }
+            if self.time >= self.interrupt_at {
+                return self.stop(now, Reason::Interrupted);
+            }
+            if self.time >= limit {
+                return self.sleep(self.time);
+            }
+            if op.compute_ps > 0 {
+                let executed = op.compute_ps.min(limit.min(self.interrupt_at) - self.time);
+                op.compute_ps -= executed;
+                self.time += executed;
+                continue;
+            }
+            let op = *op;
             if let Some(chain) = op.order.chain() {
                 let ready = stream.chain_ready[chain];
                 if ready == NEVER {
@@ -321,6 +330,7 @@ impl Core {
             evicted_at: if evicted.is_some() { NEVER } else { 0 },
             chains: chain.map_or(0, |chain| 1 << chain),
             load,
+            is_best_effort: stream.is_best_effort,
         };
         self.time = now + self.issue_ps;
         stream.advance();

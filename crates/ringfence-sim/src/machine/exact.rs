@@ -11,7 +11,7 @@ use super::dram::controller::{Controller, DramEvent};
 use super::error::MachineError;
 use super::llc::{Llc, Request, RequestKind, Served, Surroundings};
 use super::pages::PageAllocator;
-use super::{Machine, Picoseconds, Stop, StreamId, Traffic, TrafficLimit};
+use super::{CoreTraffic, Machine, Picoseconds, Stop, StreamId, TrafficLimit};
 use crate::program::{Clock, Stream, Task};
 use crate::random::SplitMix64;
 
@@ -30,6 +30,8 @@ pub struct ExactMachine {
     /// Bank of the last-level cache back to the core.
     from_llc_ps: Picoseconds,
     now: Picoseconds,
+    /// No instruction that begins here or later is executed yet.
+    horizon: Picoseconds,
     agenda: Agenda,
     channels: Vec<Controller>,
     decoder: Decoder,
@@ -37,7 +39,7 @@ pub struct ExactMachine {
     llc: Llc,
     streams: Vec<Stream>,
     pages: PageAllocator,
-    random: SplitMix64,
+    seed: u64,
 }
 
 impl ExactMachine {
@@ -70,7 +72,6 @@ impl ExactMachine {
             memory.core.issue_cycles,
         );
         let cores = usize::from(platform.cores);
-        let mut random = SplitMix64::new(seed);
         let llc = Llc::new(
             &memory.llc,
             Surroundings {
@@ -80,7 +81,7 @@ impl ExactMachine {
                 line_bytes: memory.line_bytes,
                 memory_lines,
                 cycle_ps: clock.cycle_ps,
-                seed: random.next_u64(),
+                seed,
             },
         )?;
         let misses = memory.llc.mshrs as usize;
@@ -103,6 +104,7 @@ impl ExactMachine {
             from_llc_ps: clock
                 .cycles((memory.llc.latency_cycles - memory.l1.latency_cycles).into()),
             now: 0,
+            horizon: 0,
             agenda: Agenda::new(components),
             channels,
             decoder,
@@ -111,8 +113,8 @@ impl ExactMachine {
                 .collect::<Result<_, _>>()?,
             llc,
             streams: Vec::new(),
-            pages: PageAllocator::new(memory_bytes, random.next_u64()),
-            random,
+            pages: PageAllocator::new(memory_bytes),
+            seed,
         };
         for channel in 0..machine.channels.len() {
             machine.schedule_channel(channel);
@@ -122,34 +124,38 @@ impl ExactMachine {
 
     /// Adds a task's program; one stream per thread, in order.
     ///
-    /// The threads share the task's memory. An `endless` program starts over
-    /// at its end instead of stopping there, and has no phases.
+    /// The threads share the task's memory. A best-effort program is endless:
+    /// it starts over at its end instead of stopping there, and has no phases. Where the memory
+    /// lies and what the program draws at random depends on the machine's seed
+    /// and on `name`, and not on the other tasks: two runs compare like with like.
     ///
     /// # Errors
     /// When the program does not fit the memory, cannot be read or is a compute program.
     pub fn add_task(
         &mut self,
+        name: &str,
         program: &Program,
         threads: u16,
-        endless: bool,
+        is_best_effort: bool,
     ) -> Result<Vec<StreamId>, MachineError> {
+        let mut random = SplitMix64::of(self.seed, name);
         let task = Task {
             threads,
-            endless,
+            endless: is_best_effort,
             line_bytes: self.line_bytes,
             clock: self.clock,
-            seed: self.random.next_u64(),
+            seed: random.next_u64(),
         };
         let sources = task.sources(program)?;
         let region = self
             .pages
-            .allocate(sources.lines * u64::from(self.line_bytes))?;
+            .allocate(sources.lines * u64::from(self.line_bytes), &mut random)?;
         let first = self.streams.len() as u32;
         self.streams.extend(
             sources
                 .threads
                 .into_iter()
-                .map(|source| Stream::new(source, region.clone(), self.line_bytes)),
+                .map(|source| Stream::new(source, region.clone(), is_best_effort, self.line_bytes)),
         );
         Ok((first..self.streams.len() as u32).map(StreamId).collect())
     }
@@ -239,10 +245,16 @@ impl ExactMachine {
                 time: now,
             });
         }
-        let limit = now + self.lookahead;
+        let limit = (now + self.lookahead).min(self.horizon);
         loop {
             let this = &mut self.cores[core];
             match this.run(now, limit, &mut self.streams[this.stream]) {
+                Step::Sleep(until) if until == now => {
+                    // At the horizon: `run_until` wakes it when there is another one.
+                    self.agenda
+                        .set(self.core_component(core), self.cores[core].limit_at);
+                    return None;
+                }
                 Step::Sleep(_) => {
                     self.schedule_core(core);
                     return None;
@@ -315,28 +327,35 @@ impl ExactMachine {
     fn miss(&mut self, request: Request, register: u16, read: Option<u64>, evicted: Option<u64>) {
         let core = request.core;
         self.count_access(request);
-        if let Some(line) = read {
-            let channel = self.decoder.channel(line);
-            self.channels[channel].read(self.now, core, register, line);
-            self.schedule_channel(channel);
-            self.cores[core].traffic.read_lines += 1;
-            self.cores[core].traffic.llc_misses += 1;
-        } else {
-            self.reply(request, self.now);
+        let traffic = self.cores[core].traffic_of(request.entry);
+        if read.is_some() {
+            traffic.read_lines += 1;
+            traffic.llc_misses += 1;
+        }
+        if evicted.is_some() {
+            traffic.write_lines += 1;
+        }
+        self.check_limit(core);
+        match read {
+            Some(line) => {
+                let channel = self.decoder.channel(line);
+                self.channels[channel].read(self.now, core, register, line);
+                self.schedule_channel(channel);
+            }
+            None => self.reply(request, self.now),
         }
         if let Some(line) = evicted {
             let channel = self.decoder.channel(line);
             self.channels[channel].write(self.now, core, register, line);
             self.schedule_channel(channel);
-            self.cores[core].traffic.write_lines += 1;
         }
-        self.check_limit(core);
     }
 
     #[inline]
     fn count_access(&mut self, request: Request) {
         if request.kind == RequestKind::Fill {
-            self.cores[request.core].traffic.llc_accesses += 1;
+            let core = &mut self.cores[request.core];
+            core.traffic_of(request.entry).llc_accesses += 1;
         }
     }
 
@@ -347,7 +366,8 @@ impl ExactMachine {
             read_lines,
             write_lines,
         } = this.limit;
-        if this.traffic.read_lines >= read_lines || this.traffic.write_lines >= write_lines {
+        let used = &this.traffic.best_effort;
+        if used.read_lines >= read_lines || used.write_lines >= write_lines {
             this.limit = TrafficLimit {
                 read_lines: u64::MAX,
                 write_lines: u64::MAX,
@@ -362,9 +382,13 @@ impl Machine for ExactMachine {
     fn run_until(&mut self, horizon: Picoseconds) -> Stop {
         let first_core = self.channels.len();
         let first_bank = first_core + self.cores.len();
+        self.horizon = horizon;
+        for core in 0..self.cores.len() {
+            self.schedule_core(core);
+        }
         loop {
             let (time, component) = self.agenda.first();
-            if time >= horizon {
+            if time > horizon || time == NEVER {
                 self.now = self.now.max(horizon);
                 return Stop::Horizon;
             }
@@ -399,7 +423,7 @@ impl Machine for ExactMachine {
         self.streams[stream.0 as usize].has_next_phase()
     }
 
-    fn traffic(&self, core: u16) -> Traffic {
+    fn traffic(&self, core: u16) -> CoreTraffic {
         self.cores[usize::from(core)].traffic
     }
 

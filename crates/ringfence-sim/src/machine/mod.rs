@@ -23,7 +23,8 @@ pub struct StreamId(pub u32);
 /// Why [`Machine::run_until`] came back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
-    /// Nothing that concerns the operating system happens before the horizon.
+    /// The horizon is reached, and everything up to it that concerns the
+    /// operating system, the horizon included, was reported.
     Horizon,
     /// The stream on `core` reached the end of its job or phase; the core is idle from `time` on.
     Ended {
@@ -39,7 +40,7 @@ pub enum Stop {
         /// When: the first instruction boundary at or after the time asked for.
         time: Picoseconds,
     },
-    /// The traffic of `core` reached the limit set by [`Machine::set_traffic_limit`];
+    /// The best-effort traffic of `core` reached the limit set by [`Machine::set_traffic_limit`];
     /// the core goes on and the limit is disarmed.
     LimitReached {
         /// Core whose counter it is.
@@ -49,20 +50,44 @@ pub enum Stop {
     },
 }
 
-/// Traffic of one core since the start; only grows.
+/// Traffic that one core's threads of one class caused since the start; only grows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// Lines fetched from memory for this core.
+    /// Lines fetched from memory.
     pub read_lines: u64,
-    /// Lines written to memory because of this core.
+    /// Lines written to memory.
     pub write_lines: u64,
-    /// LLC accesses of this core.
+    /// LLC accesses.
     pub llc_accesses: u64,
-    /// LLC misses of this core.
+    /// LLC misses.
     pub llc_misses: u64,
 }
 
-/// Traffic at which a core interrupts, as totals of [`Traffic`]; `u64::MAX` is never.
+/// Traffic of one core, told apart by whose it is: that of the stream that
+/// issued the access, even if it has left the core when the access gets to the
+/// LLC or the memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CoreTraffic {
+    /// Of real-time streams.
+    pub real_time: Traffic,
+    /// Of best-effort streams.
+    pub best_effort: Traffic,
+}
+
+impl CoreTraffic {
+    /// Of all streams.
+    pub fn total(&self) -> Traffic {
+        let (a, b) = (&self.real_time, &self.best_effort);
+        Traffic {
+            read_lines: a.read_lines + b.read_lines,
+            write_lines: a.write_lines + b.write_lines,
+            llc_accesses: a.llc_accesses + b.llc_accesses,
+            llc_misses: a.llc_misses + b.llc_misses,
+        }
+    }
+}
+
+/// Best-effort traffic at which a core interrupts, as totals of [`Traffic`]; `u64::MAX` is never.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TrafficLimit {
     /// Limit on `read_lines`.
@@ -73,13 +98,18 @@ pub struct TrafficLimit {
 
 /// Cores that execute streams.
 ///
-/// **Lookahead contract.** A machine may run cores ahead of each other, but
-/// after a [`Stop`] at time `t` no core has executed anything later than
-/// `t + lookahead`. The operating system acts on other cores only through
-/// interrupts that arrive at least `lookahead` later, so what it does is exact.
-/// Stops come in time order; equal times in core order.
+/// **Lookahead contract.** A machine may run cores ahead of each other. After
+/// a stop of a core at time `t` no core has begun an instruction at `t +
+/// lookahead` or later, and none at the horizon or later. So an interrupt is
+/// exact if it is for the horizon after [`Stop::Horizon`], as a timer's is, or
+/// for `lookahead` after the stop that leads to it, as another core's is.
+///
+/// Stops come in time order; equal times in core order. Stops at the horizon
+/// come before [`Stop::Horizon`]. Where horizons lie has no influence on what
+/// the machine does.
 pub trait Machine {
-    /// Runs until the earliest event that concerns the operating system, at most to `horizon`.
+    /// Runs until the earliest event that concerns the operating system, at
+    /// most to `horizon`, which is included and not before the last stop.
     fn run_until(&mut self, horizon: Picoseconds) -> Stop;
 
     /// Makes the idle `core` execute `stream` from `at` on.
@@ -90,7 +120,7 @@ pub trait Machine {
     /// Asks the busy `core` to stop at its first instruction boundary at or after `at`.
     ///
     /// Answered by [`Stop::Interrupted`], or by [`Stop::Ended`] when the stream
-    /// ends first. A second request before the answer keeps the earlier time.
+    /// ends no later. A second request before the answer keeps the earlier time.
     fn interrupt(&mut self, core: u16, at: Picoseconds);
 
     /// Rewinds a stream that is on no core to the start of job `job`.
@@ -100,8 +130,8 @@ pub trait Machine {
     fn has_next_phase(&self, stream: StreamId) -> bool;
 
     /// Traffic of `core` so far.
-    fn traffic(&self, core: u16) -> Traffic;
+    fn traffic(&self, core: u16) -> CoreTraffic;
 
-    /// Arms the traffic limit of `core`.
+    /// Arms the limit of the best-effort traffic of `core`.
     fn set_traffic_limit(&mut self, core: u16, limit: TrafficLimit);
 }

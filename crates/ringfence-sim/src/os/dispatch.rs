@@ -210,7 +210,6 @@ impl<M: Machine> Os<'_, M> {
             self.cores[core].tick_at = None;
         }
         let state = &mut self.cores[core];
-        state.meter.hand_to(best_effort);
         state.fair_since = self.now;
         state.executing = true;
         self.machine.set_traffic_limit(number(core), limit);
@@ -222,11 +221,11 @@ impl<M: Machine> Os<'_, M> {
     fn traffic_limit(&self, core: usize) -> TrafficLimit {
         match &self.regulation {
             Some(regulation) if !regulation.is_throttled(number(core)) => {
-                let total = self.machine.traffic(number(core));
+                let used = self.machine.traffic(number(core)).best_effort;
                 let remaining = regulation.remaining(number(core));
                 TrafficLimit {
-                    read_lines: total.read_lines.saturating_add(remaining.reads),
-                    write_lines: total.write_lines.saturating_add(remaining.writes),
+                    read_lines: used.read_lines.saturating_add(remaining.reads),
+                    write_lines: used.write_lines.saturating_add(remaining.writes),
                 }
             }
             _ => NO_LIMIT,

@@ -1,19 +1,16 @@
-//! A core's traffic, told apart by who caused it.
+//! A core's traffic, for the regulator and for the record.
 
 use ringfence_record::event::Counters;
 
-use crate::machine::Traffic;
+use crate::machine::CoreTraffic;
 
-/// Reads a core's counters and remembers whose they are.
+/// Reads a core's counters and remembers what was charged.
 ///
-/// Traffic belongs to the thread that was last on the core: lines still under
-/// way when it leaves are its own.
+/// The machine tells apart whose traffic it is; see [`CoreTraffic`].
 #[derive(Debug, Default)]
 pub(super) struct Meter {
-    total: Traffic,
-    best_effort: Lines,
-    uncharged: Lines,
-    is_best_effort: bool,
+    traffic: CoreTraffic,
+    charged: Lines,
 }
 
 /// Lines read and written.
@@ -26,39 +23,35 @@ pub(super) struct Lines {
 }
 
 impl Meter {
-    /// The counters stand at `total` now.
-    pub(super) fn read(&mut self, total: Traffic) {
-        if self.is_best_effort {
-            let read = total.read_lines - self.total.read_lines;
-            let written = total.write_lines - self.total.write_lines;
-            for lines in [&mut self.best_effort, &mut self.uncharged] {
-                lines.read += read;
-                lines.written += written;
-            }
-        }
-        self.total = total;
-    }
-
-    /// From now on traffic belongs to a thread of this kind.
-    pub(super) fn hand_to(&mut self, best_effort: bool) {
-        self.is_best_effort = best_effort;
+    /// The counters stand at `traffic` now.
+    pub(super) fn read(&mut self, traffic: CoreTraffic) {
+        self.traffic = traffic;
     }
 
     /// Best-effort use since the last call.
     pub(super) fn take_uncharged(&mut self) -> Lines {
-        std::mem::take(&mut self.uncharged)
+        let used = Lines {
+            read: self.traffic.best_effort.read_lines,
+            written: self.traffic.best_effort.write_lines,
+        };
+        let charged = std::mem::replace(&mut self.charged, used);
+        Lines {
+            read: used.read - charged.read,
+            written: used.written - charged.written,
+        }
     }
 
     /// The totals for the record.
     pub(super) fn counters(&self, line_bytes: u32) -> Counters {
         let bytes = |lines: u64| lines * u64::from(line_bytes);
+        let (all, best_effort) = (self.traffic.total(), &self.traffic.best_effort);
         Counters {
-            read_bytes: bytes(self.total.read_lines),
-            write_bytes: bytes(self.total.write_lines),
-            best_effort_read_bytes: bytes(self.best_effort.read),
-            best_effort_write_bytes: bytes(self.best_effort.written),
-            llc_accesses: self.total.llc_accesses,
-            llc_misses: self.total.llc_misses,
+            read_bytes: bytes(all.read_lines),
+            write_bytes: bytes(all.write_lines),
+            best_effort_read_bytes: bytes(best_effort.read_lines),
+            best_effort_write_bytes: bytes(best_effort.write_lines),
+            llc_accesses: all.llc_accesses,
+            llc_misses: all.llc_misses,
         }
     }
 }

@@ -100,6 +100,8 @@ pub(crate) enum Source {
 pub(crate) struct Stream {
     source: Source,
     region: Region,
+    /// Who pays for its traffic.
+    pub(crate) is_best_effort: bool,
     /// Lines in a page, as a power of two.
     page_shift: u32,
     op: Option<Op>,
@@ -109,11 +111,17 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    pub(crate) fn new(source: Source, region: Region, line_bytes: u32) -> Self {
+    pub(crate) fn new(
+        source: Source,
+        region: Region,
+        is_best_effort: bool,
+        line_bytes: u32,
+    ) -> Self {
         let page_shift = (PAGE_BYTES / u64::from(line_bytes)).trailing_zeros();
         Self {
             source,
             region,
+            is_best_effort,
             page_shift,
             op: None,
             accesses: 0,

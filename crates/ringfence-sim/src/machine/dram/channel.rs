@@ -36,7 +36,7 @@ pub struct ChannelCounts {
     pub reads: u64,
     /// Writes accepted.
     pub writes: u64,
-    /// Reads answered from the write queue.
+    /// Reads answered from a write that still waits.
     pub forwarded: u64,
     /// Writes whose last burst was issued.
     pub written: u64,
@@ -158,16 +158,22 @@ impl Channel {
     /// A read of a line whose write still waits is answered from the write
     /// queue, after the latency of a row hit.
     pub fn read(&mut self, at: Cycle, place: Place, line: u64, id: u32) -> Option<ReadDone> {
-        self.counts.reads += 1;
         if self.queues[Direction::Write as usize].contains(usize::from(place.bank), line) {
-            self.counts.forwarded += 1;
-            return Some(ReadDone {
-                id,
-                at: self.device.read_done(at),
-            });
+            return Some(self.forward(at, id));
         }
+        self.counts.reads += 1;
         self.enqueue(Direction::Read, at, place, line, id);
         None
+    }
+
+    /// Answers a read in clock `at` from a write that has not reached the memory.
+    pub fn forward(&mut self, at: Cycle, id: u32) -> ReadDone {
+        self.counts.reads += 1;
+        self.counts.forwarded += 1;
+        ReadDone {
+            id,
+            at: self.device.read_done(at),
+        }
     }
 
     /// Accepts a write in clock `at`; no event is due before `at`.

@@ -11,6 +11,9 @@ use crate::machine::Picoseconds;
 use crate::machine::error::MachineError;
 use crate::machine::rotating::{Links, RotatingQueue};
 
+/// No line: nothing is written back for the miss.
+const NONE: u64 = u64::MAX;
+
 /// What one event of a controller brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::machine) enum DramEvent {
@@ -37,8 +40,9 @@ pub(in crate::machine) struct Controller {
     read_links: Links,
     writes: RotatingQueue,
     write_links: Links,
-    /// Line read for a miss and line written back for it.
+    /// Line read for a miss.
     read_lines: Vec<u64>,
+    /// Line written back for a miss, as long as it waits here.
     write_lines: Vec<u64>,
     /// Data on their way back, in order of time.
     returns: VecDeque<(Picoseconds, u16)>,
@@ -63,7 +67,7 @@ impl Controller {
             writes: RotatingQueue::new(cores),
             write_links: Links::new(misses),
             read_lines: vec![0; misses],
-            write_lines: vec![0; misses],
+            write_lines: vec![NONE; misses],
             returns: VecDeque::with_capacity(misses),
         })
     }
@@ -125,10 +129,7 @@ impl Controller {
             && let Some((core, miss)) = self.reads.peek(&self.read_links, cycle)
         {
             self.reads.pop(&self.read_links, core);
-            let line = self.read_lines[miss as usize];
-            let done = self
-                .channel
-                .read(cycle, self.decoder.place(line), line, miss);
+            let done = self.accept_read(cycle, miss);
             self.send_back(done);
             return DramEvent::Internal;
         }
@@ -136,13 +137,25 @@ impl Controller {
             && let Some((core, miss)) = self.writes.peek(&self.write_links, cycle)
         {
             self.writes.pop(&self.write_links, core);
-            let line = self.write_lines[miss as usize];
+            let line = std::mem::replace(&mut self.write_lines[miss as usize], NONE);
             self.channel.write(cycle, self.decoder.place(line), line);
             return DramEvent::WriteAccepted(miss as u16);
         }
         let done = self.channel.step(&mut ());
         self.send_back(done);
         DramEvent::Internal
+    }
+
+    /// Passes a read on, unless a write of its line still waits here. Such a
+    /// write is older: a line that is being read cannot be evicted.
+    fn accept_read(&mut self, cycle: Cycle, miss: u32) -> Option<ReadDone> {
+        let line = self.read_lines[miss as usize];
+        let writes_wait = self.writes.earliest() != u64::MAX;
+        if writes_wait && self.write_lines.contains(&line) {
+            return Some(self.channel.forward(cycle, miss));
+        }
+        self.channel
+            .read(cycle, self.decoder.place(line), line, miss)
     }
 
     fn send_back(&mut self, done: Option<ReadDone>) {
@@ -152,5 +165,100 @@ impl Controller {
                 read.id as u16,
             ));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ringfence_scenario::platform::{AddressMap, DramController, DramTiming};
+
+    const MISSES: usize = 8;
+
+    /// A controller whose write queue holds two lines.
+    fn controller() -> Controller {
+        let dram = Dram {
+            name: "test".into(),
+            channels: 1,
+            ranks: 1,
+            bank_groups: 1,
+            banks_per_group: 8,
+            row_bytes: 8192,
+            rows: 16384,
+            burst_bytes: 64,
+            address_map: AddressMap::ColumnGroupBankRow,
+            timing: DramTiming {
+                clock_ps: 1250,
+                cl: 11,
+                cwl: 8,
+                burst: 4,
+                rcd: 11,
+                rp: 11,
+                ras: 28,
+                rrd_s: 5,
+                rrd_l: 5,
+                faw: 24,
+                ccd_s: 4,
+                ccd_l: 4,
+                rtp: 6,
+                wr: 12,
+                wtr_s: 6,
+                wtr_l: 6,
+                turnaround: 2,
+                rfc: 208,
+                refi: 0,
+            },
+            controller: DramController {
+                read_queue: 32,
+                write_queue: 2,
+                write_high: 2,
+                write_low: 1,
+                link_ps: 10_000,
+            },
+        };
+        Controller::new(&dram, 64, 1, MISSES).unwrap()
+    }
+
+    /// Misses whose data came, until nothing is left to do.
+    fn finish(controller: &mut Controller) -> Vec<u16> {
+        let mut data = Vec::new();
+        loop {
+            let at = controller.next_event(0);
+            if at == Picoseconds::MAX {
+                return data;
+            }
+            if let DramEvent::Data(miss) = controller.step(at) {
+                data.push(miss);
+            }
+        }
+    }
+
+    #[test]
+    fn a_read_gets_the_write_that_still_waits_wherever_it_waits() {
+        // Writes of rows of one bank; the first two fit the queue, and all are on the link first.
+        let lines: Vec<u64> = (0..5).map(|row| row * 1024).collect();
+        for (position, &wanted) in lines.iter().enumerate() {
+            let mut controller = controller();
+            for (miss, &line) in lines.iter().enumerate() {
+                controller.write(0, 0, miss as u16, line);
+            }
+            controller.read(0, 0, 7, wanted);
+            assert_eq!(finish(&mut controller), [7]);
+            let counts = controller.counts();
+            assert_eq!(counts.forwarded, 1, "the write at position {position}");
+            assert_eq!((counts.reads, counts.written), (1, lines.len() as u64));
+        }
+    }
+
+    #[test]
+    fn a_read_goes_to_the_memory_when_the_write_is_done_or_of_another_line() {
+        let mut controller = controller();
+        controller.write(0, 0, 0, 1024);
+        controller.read(0, 0, 1, 2048);
+        assert_eq!(finish(&mut controller), [1]);
+        controller.read(1_000_000, 0, 1, 1024);
+        assert_eq!(finish(&mut controller), [1]);
+        let counts = controller.counts();
+        assert_eq!((counts.reads, counts.forwarded, counts.written), (2, 0, 1));
     }
 }
