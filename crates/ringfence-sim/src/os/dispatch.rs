@@ -93,11 +93,7 @@ impl<M: Machine> Os<'_, M> {
         let cpus = self
             .gangs
             .stopping(partition, number(core), priority, now_ns);
-        for cpu in cpus.iter().map(usize::from).filter(|&cpu| cpu != core) {
-            if !self.cores[cpu].must_choose {
-                self.interrupt_later(cpu);
-            }
-        }
+        self.reschedule(&cpus);
         self.set_share_timer(partition);
         self.gangs_changed(partition);
         true
