@@ -15,13 +15,6 @@ const COSTS: OsCosts = OsCosts {
     tick_ns: 1000 * US,
 };
 
-const NO_COSTS: OsCosts = OsCosts {
-    context_switch_ns: 0,
-    interrupt_ns: 0,
-    reschedule_latency_ns: 0,
-    tick_ns: 100 * US,
-};
-
 /// What a core spends on an interrupt that makes it switch.
 const SWITCH_NS: u64 = COSTS.interrupt_ns + COSTS.context_switch_ns;
 
@@ -146,5 +139,50 @@ fn a_job_goes_on_in_the_next_window_after_one_interrupt_and_one_switch() {
     for run in &run(COSTS, 1, SHARE, vec![job], vec![endless(1, &[0])])[2..] {
         let expected = WINDOW_NS - SHARE_NS + 2 * SWITCH_NS + TIME_NS;
         assert_eq!(responses_ns(run, "job"), [expected], "{}", run.case.name);
+    }
+}
+
+/// The gang of the first window leaves its last core without anybody asking
+/// the policy again: because a higher gang was refused before, or because the
+/// last thread sleeps.
+#[test]
+fn best_effort_work_is_free_once_the_share_is_used_up() {
+    let latency_ns = COSTS.reschedule_latency_ns;
+    let left_ns = SHARE_NS + latency_ns;
+    let refused = vec![
+        gang(5, vec![task("low", 0, 2000 * US, &[0])]),
+        gang(
+            9,
+            vec![task("high", SHARE_NS + latency_ns / 2, 100 * US, &[1])],
+        ),
+    ];
+    let sleeps = vec![gang(
+        5,
+        vec![
+            task("long", 0, 2000 * US, &[0]),
+            task("short", 0, left_ns - SWITCH_NS, &[1]),
+        ],
+    )];
+    for gangs in [refused, sleeps] {
+        let priority = gangs.last().unwrap().priority;
+        let runs = run(COSTS, 3, SHARE, gangs, vec![endless(1, &[2])]);
+        let run = case(&runs, "gang-regulated");
+        let rest = Interval {
+            from_ns: left_ns,
+            to_ns: WINDOW_NS,
+        };
+        let active: Vec<_> = run.partitions[0]
+            .iter()
+            .filter(|active| active.from_ns < rest.to_ns && active.to_ns > rest.from_ns)
+            .map(|active| (active.from_ns, active.to_ns, active.priority))
+            .collect();
+        assert_eq!(
+            active,
+            [(rest.from_ns, rest.to_ns, None)],
+            "gang {priority}"
+        );
+        let again = (rest.from_ns + latency_ns, rest.to_ns + latency_ns);
+        let on_core: Vec<_> = course(run, 2).iter().map(|on| (on.1, on.2)).collect();
+        assert!(on_core.contains(&again), "gang {priority}: {on_core:?}");
     }
 }

@@ -77,8 +77,8 @@ impl<M: Machine> Os<'_, M> {
                 .running(partition, number(core), priority, now_ns);
             self.cores[core].gang = Some(priority);
             self.set_share_timer(partition);
+            self.gangs_changed(partition);
         }
-        self.gangs_changed(partition);
         (may_run || self.fault == Some(Fault::IgnoreBlock)).then_some(thread)
     }
 
