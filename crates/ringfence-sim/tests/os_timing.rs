@@ -15,6 +15,13 @@ const COSTS: OsCosts = OsCosts {
     tick_ns: 1000 * US,
 };
 
+const NO_COSTS: OsCosts = OsCosts {
+    context_switch_ns: 0,
+    interrupt_ns: 0,
+    reschedule_latency_ns: 0,
+    tick_ns: 100 * US,
+};
+
 /// What a core spends on an interrupt that makes it switch.
 const SWITCH_NS: u64 = COSTS.interrupt_ns + COSTS.context_switch_ns;
 
@@ -185,4 +192,24 @@ fn best_effort_work_is_free_once_the_share_is_used_up() {
         let on_core: Vec<_> = course(run, 2).iter().map(|on| (on.1, on.2)).collect();
         assert!(on_core.contains(&again), "gang {priority}: {on_core:?}");
     }
+}
+
+#[test]
+fn a_slice_begins_anew_after_throttling() {
+    let job = gang(5, vec![task("job", 30 * US, 50 * US, &[1])]);
+    let runs = run(
+        NO_COSTS,
+        2,
+        ShareLimit::Off,
+        vec![job],
+        vec![endless(2, &[0])],
+    );
+    let run = case(&runs, "gang-regulated");
+    let (first, second) = (1, 2);
+    let expected = [
+        (first, 0, 30 * US),
+        (second, 80 * US, 180 * US),
+        (first, 180 * US, 280 * US),
+    ];
+    assert_eq!(course(run, 0)[..3], expected);
 }

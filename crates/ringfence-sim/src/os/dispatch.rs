@@ -179,11 +179,12 @@ impl<M: Machine> Os<'_, M> {
         }
     }
 
-    /// Takes `core` from its thread. A best-effort thread waits on.
+    /// Takes `core` from its thread, whose slice ends. A best-effort thread waits on.
     pub(super) fn put_off(&mut self, core: usize, reason: OffReason) {
         let running = self.cores[core].running.take();
         let thread = running.expect("a thread to put off");
         self.recorder.off(core, thread, reason);
+        self.cores[core].tick_at = None;
         if self.is_best_effort(thread) {
             self.cores[core].fair.push(self.runtime[thread], thread);
         }
@@ -203,7 +204,6 @@ impl<M: Machine> Os<'_, M> {
             if let Some(job) = self.jobs[task].start() {
                 self.recorder.started(task, job);
             }
-            self.cores[core].tick_at = None;
         }
         let state = &mut self.cores[core];
         state.meter.hand_to(best_effort);
