@@ -12,6 +12,7 @@ use ringfence_analysis::case::{CaseRun, Interval};
 use ringfence_analysis::verdict::{ClaimKind, Outcome};
 use ringfence_scenario::model::*;
 use ringfence_scenario::platform::OsCosts;
+use ringfence_sim::plan::Plan;
 
 fn costs(range: Range<u64>) -> impl Strategy<Value = OsCosts> {
     (range.clone(), range.clone(), range, 50 * US..1000 * US).prop_map(
@@ -375,12 +376,16 @@ proptest! {
     }
 
     #[test]
-    fn threads_stay_on_the_cores_that_they_may_use(scenario in scenario(0..8000)) {
+    fn threads_stay_on_the_cores_that_they_may_use_and_the_plan_names(scenario in scenario(0..8000)) {
         let usable = usable_cores(&scenario);
-        for run in cases(&scenario, None) {
+        let plan = Plan::of(&scenario).unwrap();
+        for (run, plan) in cases(&scenario, None).iter().zip(&plan.cases) {
             for (thread, usable) in run.threads.iter().zip(&usable) {
                 prop_assert!(thread.occupations.iter().all(|on| usable.contains(&on.core)));
             }
+            let planned: Vec<_> = plan.threads.iter().map(|t| (&t.name, &t.cores)).collect();
+            let declared = run.case.threads.iter().map(|t| &t.name);
+            prop_assert_eq!(planned, declared.zip(&usable).collect::<Vec<_>>());
         }
     }
 

@@ -7,6 +7,7 @@ use common::{case, cases, responses_ns};
 use ringfence_analysis::case::{CaseRun, Interval};
 use ringfence_scenario::model::*;
 use ringfence_scenario::platform::OsCosts;
+use ringfence_sim::plan::Plan;
 
 const COSTS: OsCosts = OsCosts {
     context_switch_ns: 7 * US,
@@ -212,4 +213,22 @@ fn a_slice_begins_anew_after_throttling() {
         (first, 180 * US, 280 * US),
     ];
     assert_eq!(course(run, 0)[..3], expected);
+}
+
+#[test]
+fn a_case_that_cannot_run_has_no_plan() {
+    let work = endless(u16::MAX, &[0]);
+    let all = Partition {
+        name: "all".into(),
+        cores: vec![0],
+    };
+    let many = assemble(
+        NO_COSTS,
+        vec![all],
+        ShareLimit::Off,
+        vec![],
+        vec![work.clone(), work],
+    );
+    let error = Plan::of(&many).unwrap_err().to_string();
+    assert!(error.contains("131070 threads"), "{error}");
 }
