@@ -73,8 +73,12 @@ fn write_file(
 }
 
 fn write_definition(page: &mut String, name: &str, definition: &Value) -> fmt::Result {
-    let heading = heading(name, definition);
-    writeln!(page, "\n### {heading}\n\n{}", description(definition))?;
+    let (heading, table) = (heading(name), table_name(definition));
+    writeln!(
+        page,
+        "\n### {heading}\n\n{table}{}",
+        description(definition)
+    )?;
     if definition.get("properties").is_some() {
         write_keys(page, definition)?;
     }
@@ -139,21 +143,23 @@ fn link(name: &str) -> String {
     format!("[{text}](#{})", text.replace(' ', "-"))
 }
 
-/// The heading of a definition, and the anchor that [`link`] leads to.
-fn heading(name: &str, definition: &Value) -> String {
+/// The heading of a definition. Its automatic anchor, in mdBook and on sites
+/// that show Markdown, is what [`link`] leads to: lower case, `-` for a space.
+fn heading(name: &str) -> String {
     let text = words(name);
-    let anchor = text.replace(' ', "-");
-    match definition["title"]
-        .as_str()
-        .filter(|title| title.starts_with('['))
-    {
-        Some(table) => format!("`{table}` {{#{anchor}}}"),
-        None => {
-            let mut letters = text.chars();
-            let first = letters.next().map(|letter| letter.to_ascii_uppercase());
-            let capitalised: String = first.into_iter().chain(letters).collect();
-            format!("{capitalised} {{#{anchor}}}")
-        }
+    if ["os", "llc", "dram"].contains(&text.as_str()) {
+        return text.to_uppercase();
+    }
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}
+
+/// How the table stands in the file, such as `[[gang.task]]`, as a start of its description.
+fn table_name(definition: &Value) -> String {
+    match definition["title"].as_str() {
+        Some(table) if table.starts_with('[') => format!("`{table}`: "),
+        _ => String::new(),
     }
 }
 
