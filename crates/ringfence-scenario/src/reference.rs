@@ -15,7 +15,8 @@ pub fn reference_markdown() -> String {
          <!-- Generated from crates/ringfence-scenario/src/file by \
          `UPDATE=1 cargo test -p ringfence-scenario`. -->\n\n\
          Both are TOML. `ringfence check FILE` says all that is wrong with one, \
-         with file, line and column.\n",
+         with file, line and column. A problem with a file as a whole, such as a \
+         missing one, has no line and column in text; in JSON both are 1.\n",
     );
     let platform = schema_of::<PlatformFile>();
     let platform_tables = definitions(platform.as_value());
