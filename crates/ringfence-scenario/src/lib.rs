@@ -11,6 +11,7 @@
 mod builtin;
 mod check;
 mod diagnostic;
+mod duration;
 mod file;
 mod files;
 mod load;
@@ -23,6 +24,7 @@ mod suggest;
 
 pub use builtin::{BuiltinPlatform, PLATFORMS};
 pub use diagnostic::{Diagnostic, Diagnostics, Span};
+pub use duration::MAX_DURATION_NS;
 pub use files::{Disk, Files, NoFiles};
 pub use load::{load, load_platform, parse, parse_platform};
 pub use reference::reference_markdown;

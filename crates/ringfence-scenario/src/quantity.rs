@@ -36,6 +36,25 @@ pub static TIME: Dimension = Dimension {
     resolution: "1 ns",
 };
 
+/// Times on the command line in nanoseconds: rtla's `m`, `h` and `d` as well.
+static COMMAND_LINE_TIME: Dimension = Dimension {
+    name: "a time",
+    example: "500ms",
+    units: &[
+        ("ns", 1),
+        ("us", 1_000),
+        ("µs", 1_000),
+        ("μs", 1_000),
+        ("ms", 1_000_000),
+        ("s", 1_000_000_000),
+        ("m", 60_000_000_000),
+        ("min", 60_000_000_000),
+        ("h", 3_600_000_000_000),
+        ("d", 86_400_000_000_000),
+    ],
+    resolution: "1 ns",
+};
+
 /// Short times in picoseconds, for hardware.
 pub static FINE_TIME: Dimension = Dimension {
     name: "a time",
@@ -156,6 +175,30 @@ impl Dimension {
             .min_by_key(|text| (text.chars().count(), text.contains('.')))
             .unwrap_or_default()
     }
+}
+
+/// Reads a time on the command line into nanoseconds, as rtla does: a number
+/// alone is seconds, `m` is minutes. The units of [`TIME`] are known too.
+///
+/// # Errors
+///
+/// What was found and what was expected.
+pub fn parse_command_line_time(text: &str) -> Result<u64, String> {
+    let parsed = match COMMAND_LINE_TIME.parse(text) {
+        Err(QuantityError::NoUnit) => COMMAND_LINE_TIME.parse(&format!("{} s", text.trim())),
+        parsed => parsed,
+    };
+    parsed.map_err(|error| match error {
+        QuantityError::TooFine => format!("found {text:?}, expected a multiple of 1 ns"),
+        QuantityError::TooLarge => {
+            format!("found {text:?}, expected a time that fits 64 bits in nanoseconds")
+        }
+        QuantityError::NotANumber | QuantityError::NoUnit | QuantityError::UnknownUnit(_) => {
+            format!(
+                "found {text:?}, expected a time such as 5 (seconds), 500ms, 10m (minutes) or \"2 s\""
+            )
+        }
+    })
 }
 
 /// Splits `"3.50"` into 350 and 2 decimals, with trailing zeros dropped.

@@ -15,7 +15,8 @@ pub fn reference_markdown() -> String {
          <!-- Generated from crates/ringfence-scenario/src/file by \
          `UPDATE=1 cargo test -p ringfence-scenario`. -->\n\n\
          Both are TOML. `ringfence check FILE` says all that is wrong with one, \
-         with file, line and column.\n",
+         with file, line and column. A problem with a file as a whole, such as a \
+         missing one, has no line and column in text; in JSON both are 1.\n",
     );
     let platform = schema_of::<PlatformFile>();
     let platform_tables = definitions(platform.as_value());
@@ -73,8 +74,12 @@ fn write_file(
 }
 
 fn write_definition(page: &mut String, name: &str, definition: &Value) -> fmt::Result {
-    let heading = heading(name, definition);
-    writeln!(page, "\n### {heading}\n\n{}", description(definition))?;
+    let (heading, table) = (heading(name), table_name(definition));
+    writeln!(
+        page,
+        "\n### {heading}\n\n{table}{}",
+        description(definition)
+    )?;
     if definition.get("properties").is_some() {
         write_keys(page, definition)?;
     }
@@ -139,21 +144,23 @@ fn link(name: &str) -> String {
     format!("[{text}](#{})", text.replace(' ', "-"))
 }
 
-/// The heading of a definition, and the anchor that [`link`] leads to.
-fn heading(name: &str, definition: &Value) -> String {
+/// The heading of a definition. Its automatic anchor, in mdBook and on sites
+/// that show Markdown, is what [`link`] leads to: lower case, `-` for a space.
+fn heading(name: &str) -> String {
     let text = words(name);
-    let anchor = text.replace(' ', "-");
-    match definition["title"]
-        .as_str()
-        .filter(|title| title.starts_with('['))
-    {
-        Some(table) => format!("`{table}` {{#{anchor}}}"),
-        None => {
-            let mut letters = text.chars();
-            let first = letters.next().map(|letter| letter.to_ascii_uppercase());
-            let capitalised: String = first.into_iter().chain(letters).collect();
-            format!("{capitalised} {{#{anchor}}}")
-        }
+    if ["os", "llc", "dram"].contains(&text.as_str()) {
+        return text.to_uppercase();
+    }
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}
+
+/// How the table stands in the file, such as `[[gang.task]]`, as a start of its description.
+fn table_name(definition: &Value) -> String {
+    match definition["title"].as_str() {
+        Some(table) if table.starts_with('[') => format!("`{table}`: "),
+        _ => String::new(),
     }
 }
 

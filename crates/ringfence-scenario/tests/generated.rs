@@ -86,3 +86,24 @@ fn sample_traces_are_up_to_date() {
         &two_jobs[..two_jobs.len() - 40],
     );
 }
+
+/// Anchors are those that mdBook and sites that show Markdown give a heading.
+#[test]
+fn links_of_the_reference_lead_to_one_heading() {
+    let page = ringfence_scenario::reference_markdown();
+    let headings: Vec<String> = page
+        .lines()
+        .filter(|line| line.starts_with("## ") || line.starts_with("### "))
+        .map(|line| line.trim_start_matches('#').trim().to_lowercase())
+        .collect();
+    let plain = |text: &String| text.chars().all(|c| c.is_ascii_alphanumeric() || c == ' ');
+    assert!(headings.iter().all(plain), "{headings:?}");
+    let anchors: Vec<String> = headings.iter().map(|text| text.replace(' ', "-")).collect();
+    let links: Vec<&str> = page.split("](#").skip(1).collect();
+    assert!(links.len() > 20, "{} links", links.len());
+    for link in links {
+        let (link, _) = link.split_once(')').unwrap();
+        let leads_to = anchors.iter().filter(|anchor| *anchor == link).count();
+        assert_eq!(leads_to, 1, "#{link}");
+    }
+}

@@ -3,6 +3,8 @@
 //! To renew the shipped trace after a change of the detector or the toolchain:
 //! `RINGFENCE_RENEW_TRACES=1 cargo test -p ringfence-workloads --test rerecord`.
 
+mod common;
+
 use ringfence_trace::{
     Access, Metadata, Reader, RecordError, RecordOptions, Recording, Statistics, record,
 };
@@ -156,7 +158,7 @@ fn the_shipped_trace_is_what_the_program_does() {
     let again = folder.path().join("again.rftrace");
     let recording = match record_susan(&program, 2, &again) {
         Err(error @ RecordError::NoValgrind) => {
-            eprintln!("skipped: {error}");
+            common::skip(&error);
             return;
         }
         recording => recording.unwrap(),

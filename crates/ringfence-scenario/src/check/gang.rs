@@ -142,28 +142,12 @@ impl Checker<'_> {
 
     fn task(&mut self, task: &Located<TaskTable>, partition: Option<&Partition>) -> Option<Task> {
         let task = &task.value;
-        let duration_ns = self.file.scenario.value.duration.value.0;
         let deadline = task.deadline.as_ref().unwrap_or(&task.period);
         self.refuse_shorter_than_tick("period", &task.period);
         if let Some(deadline) = &task.deadline {
             self.refuse_shorter_than_tick("deadline", deadline);
         }
-        let offset_ns = task.offset.as_ref().map_or(0, |offset| offset.value.0);
-        if let Some(offset) = task.offset.as_ref().filter(|_| offset_ns >= duration_ns) {
-            self.problems.report(
-                offset.span,
-                format!("an offset of {}", TIME.format(offset_ns)),
-                format!("less than the duration of {}", TIME.format(duration_ns)),
-            );
-        }
-        if task.period.value.0 > duration_ns {
-            self.problems.report_with_help(
-                task.period.span,
-                format!("a period of {}", TIME.format(task.period.value.0)),
-                format!("at most the duration of {}", TIME.format(duration_ns)),
-                "make `scenario.duration` longer",
-            );
-        }
+        self.check_duration(task, deadline);
         let threads = threads(&task.threads);
         let cores = self.task_cores(task, partition);
         let owner = Owner {
@@ -176,7 +160,7 @@ impl Checker<'_> {
             name: task.name.value.0.clone(),
             period_ns: task.period.value.0,
             deadline_ns: deadline.value.0,
-            offset_ns,
+            offset_ns: task.offset.as_ref().map_or(0, |offset| offset.value.0),
             threads,
             cores: cores?,
             program: program?,
@@ -185,6 +169,29 @@ impl Checker<'_> {
                 .as_ref()
                 .map_or(Overrun::Queue, |overrun| overrun.value.into()),
         })
+    }
+
+    /// A period, and the first deadline, must fit the duration.
+    fn check_duration(&mut self, task: &TaskTable, deadline: &Located<Time>) {
+        let duration_ns = self.file.scenario.value.duration.value.0;
+        let expected = format!("at most the duration of {}", TIME.format(duration_ns));
+        let help = "make `scenario.duration` longer";
+        if task.period.value.0 > duration_ns {
+            let found = format!("a period of {}", TIME.format(task.period.value.0));
+            self.problems
+                .report_with_help(task.period.span, found, expected, help);
+            return;
+        }
+        let offset_ns = task.offset.as_ref().map_or(0, |offset| offset.value.0);
+        let first_deadline_ns = offset_ns + deadline.value.0;
+        if first_deadline_ns > duration_ns {
+            let span = task
+                .offset
+                .as_ref()
+                .map_or(deadline.span, |offset| offset.span);
+            let found = format!("a first deadline at {}", TIME.format(first_deadline_ns));
+            self.problems.report_with_help(span, found, expected, help);
+        }
     }
 
     fn refuse_shorter_than_tick(&mut self, what: &str, time: &Located<Time>) {

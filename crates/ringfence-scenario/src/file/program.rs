@@ -34,7 +34,7 @@ file_word! {
 }
 
 file_table! {
-    /// A fixed execution time, for schedules without a memory model.
+    /// A fixed execution time, for schedules without a memory model. Each thread takes this time.
     ///
     /// `program = { kind = "compute", time = "3.5 ms", slowed_by = { planner = 1.5 } }`
     pub struct Compute {
@@ -49,13 +49,15 @@ file_table! {
 }
 
 file_table! {
-    /// Bw: walks an array in address order, one access per cache line.
+    /// Bw: walks an array in address order, one access per cache line. The
+    /// array is split over the threads: each walks a part of its own.
     ///
     /// `program = { kind = "bandwidth", access = "write", working_set = "16 MiB" }`
     pub struct Bandwidth {
         /// `"read"` or `"write"`.
         pub access: Located<Access>,
-        /// Bytes walked; the threads split them evenly. At least one cache line a thread.
+        /// Bytes walked by all threads together, split evenly over them. At
+        /// least one cache line a thread.
         pub working_set: Located<Size>,
         /// Walks over the working set in one job. Default: 1. Best-effort work never ends and ignores it.
         pub passes: Option<Located<Count<1, 4_294_967_295>>>,
@@ -63,13 +65,15 @@ file_table! {
 }
 
 file_table! {
-    /// PLL: walks shuffled linked lists in parallel; each list is one chain of dependent accesses.
+    /// PLL: walks shuffled linked lists in parallel; each list is one chain of
+    /// dependent accesses. Each thread has lists and a working set of its own.
     ///
     /// `program = { kind = "linked_lists", access = "read", working_set = "4 MiB", lists = 6 }`
     pub struct LinkedLists {
         /// `"read"` or `"write"`.
         pub access: Located<Access>,
-        /// Bytes that the lists cover together, for each thread. At least one cache line a list.
+        /// Bytes that the lists of one thread cover together; with `threads = 4`
+        /// the program uses four times as many. At least one cache line a list.
         pub working_set: Located<Size>,
         /// Lists walked in parallel, which is the memory-level parallelism. Default: 1.
         pub lists: Option<Located<Count<1, 64>>>,
@@ -79,21 +83,24 @@ file_table! {
 }
 
 file_table! {
-    /// Work that stays in the core and its first-level cache.
+    /// Work that stays in the core and its first-level cache. Each thread has a
+    /// working set of its own.
     ///
     /// `program = { kind = "cpu", working_set = "8 KiB", cycles_per_access = 4 }`
     pub struct Cpu {
-        /// Bytes touched over and over; at least one cache line and at most the first-level cache.
+        /// Bytes that each thread touches over and over; at least one cache line
+        /// and at most the first-level cache.
         pub working_set: Located<Size>,
         /// Cycles of computation between two accesses.
         pub cycles_per_access: Located<Count<0, 4_294_967_295>>,
-        /// Accesses in one job. Required for tasks; best-effort work never ends and has none.
+        /// Accesses of each thread in one job. Required for tasks; best-effort work never ends and has none.
         pub accesses: Option<Located<Count<1, 1_000_000_000_000>>>,
     }
 }
 
 file_table! {
-    /// Phases of computation and memory accesses; all threads wait for each other after each.
+    /// Phases of computation and memory accesses; all threads wait for each
+    /// other after each. Work and working set are split over the threads.
     ///
     /// `program = { kind = "phases", phase = [{ compute_cycles = 100_000, read = "1 MiB", working_set = "384 KiB" }] }`
     pub struct Phases {
@@ -112,8 +119,10 @@ file_table! {
         pub read: Option<Located<Size>>,
         /// Bytes written, split over the threads. Default: none.
         pub write: Option<Located<Size>>,
-        /// Bytes of the region that is walked, shared by the threads. Required
-        /// in a phase that reads or writes; at least one cache line.
+        /// Bytes of the one region that all threads share. With the pattern
+        /// `"sequential"` each thread walks a part of its own, with `"random"`
+        /// each draws from all of it. Required in a phase that reads or writes;
+        /// at least one cache line.
         pub working_set: Option<Located<Size>>,
         /// `"sequential"` or `"random"`. Default: `"sequential"`.
         pub pattern: Option<Located<Pattern>>,
@@ -121,7 +130,8 @@ file_table! {
 }
 
 file_table! {
-    /// A memory trace recorded by `ringfence trace record`.
+    /// A memory trace recorded by `ringfence trace record`. Each thread replays
+    /// the whole trace in memory of its own.
     ///
     /// `program = { kind = "trace", file = "susan.rftrace", job = 0 }`
     pub struct Trace {

@@ -56,7 +56,10 @@ file_table! {
         /// path of a platform file (ending in `.toml`) relative to the folder
         /// of the scenario file. Left out when the file has a `[platform]` table.
         pub platform: Option<Located<Text>>,
-        /// Length of each case's run, at most a day; not shorter than the longest period.
+        /// Length of each case's run, at most a day; not shorter than the longest
+        /// period, nor than any task's `offset` and `deadline` together. On the
+        /// command line (`ringfence run --duration`) it may be shorter than a
+        /// period, as long as the first job of every task that takes part is due in it.
         pub duration: Located<Time>,
         /// Seed of every random choice in the run. Default: 1.
         pub seed: Option<Located<Count<0, 9_223_372_036_854_775_807>>>,
@@ -130,7 +133,8 @@ file_table! {
         pub name: Located<Name>,
         /// Time between releases; not shorter than the platform's tick.
         pub period: Located<Time>,
-        /// Deadline after the release; may exceed the period. Default: the period.
+        /// Deadline after the release; may exceed the period, but the first
+        /// deadline must not come after the end. Default: the period.
         pub deadline: Option<Located<Time>>,
         /// Time of the first release. Default: `"0 ms"`.
         pub offset: Option<Located<Time>>,

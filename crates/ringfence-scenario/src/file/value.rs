@@ -7,6 +7,7 @@ use toml::de::DeValue;
 
 use super::{Decode, Located, describe, shortened};
 use crate::diagnostic::{Problems, Span};
+use crate::duration::MAX_DURATION_NS;
 use crate::quantity::{self, Dimension, QuantityError};
 use crate::suggest::nearest;
 
@@ -84,7 +85,7 @@ macro_rules! quantity {
     };
 }
 
-quantity!(Time, quantity::TIME, 0, 86_400_000_000_000);
+quantity!(Time, quantity::TIME, 0, MAX_DURATION_NS);
 quantity!(FineTime, quantity::FINE_TIME, 0, 1_000_000_000_000);
 quantity!(Size, quantity::SIZE, 0, 1 << 40);
 quantity!(Bandwidth, quantity::BANDWIDTH, 0, 1 << 40);
