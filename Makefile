@@ -8,11 +8,12 @@ SHELL := /bin/bash
 # What tools/setup put below .cache, if it had to.
 WITH := if [ -f .cache/env ]; then . .cache/env; fi;
 RINGFENCE := target/release/ringfence
+FUZZ_SECONDS ?= 600
 C_FILES = $(shell git ls-files '*.c' '*.h')
 SHELL_FILES = $(shell git ls-files | xargs -r grep -lE '^\#!.*(bash|/sh)|shellcheck shell=' 2>/dev/null)
 
 .PHONY: help demo test setup-demo setup-test build format format-check lint unit \
-        proofs mutants page-test fuzz bench docs generate clean
+        proofs mutants page-test fuzz bench results docs generate clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -51,6 +52,29 @@ unit: build ## All Rust tests
 
 proofs: ## Prove the policy core with Frama-C WP and Z3
 	@$(WITH) $(MAKE) --no-print-directory -C policy prove
+
+page-test: ## Read the reports with readers that are not ours: Chromium, Perfetto's definitions
+	@$(WITH) tests/report/run
+
+mutants: setup-test ## Break the policy core in every listed way; writes docs/src/results/mutants.md
+	@$(WITH) python3 policy/mutants/run.py
+
+fuzz: ## Fuzz every parser; needs nightly Rust and cargo-fuzz
+	@tools/fuzz $(FUZZ_SECONDS)
+
+bench: build ## Speed of the simulator, as ratios to a plain loop in the same run
+	@$(RINGFENCE) bench engine
+
+results: build ## Run the RT-Gang scenarios again and write docs/src/results/rt-gang.md
+	@tools/results
+
+docs: ## The book, in docs/book/output; installs mdBook below .cache once
+	@$(WITH) command -v .cache/mdbook/bin/mdbook >/dev/null || \
+	    cargo install --quiet --locked --root .cache/mdbook --no-default-features mdbook@0.4.52
+	@.cache/mdbook/bin/mdbook build docs
+
+generate: ## Schemas and the scenario reference
+	@$(WITH) UPDATE=1 cargo test --locked -p ringfence-scenario
 
 clean: ## Remove what was built, not what was set up
 	rm -rf target out

@@ -148,3 +148,53 @@ fn a_trace_tells_what_is_in_it() {
         "it should not fit the L1"
     );
 }
+
+#[test]
+fn a_mistyped_command_line_is_an_error_and_no_missed_bound() {
+    let folder = scratch();
+    for arguments in ["run --bogus", "report", "schema sonnet", "fence"] {
+        ringfence(folder.path(), arguments).expect(1);
+    }
+    for arguments in ["--version", "--help", "run --help"] {
+        ringfence(folder.path(), arguments).expect(0);
+    }
+}
+
+#[test]
+fn links_stay_links_and_devices_stay_devices() {
+    let folder = scratch();
+    let trace = house().join("traces/susan-corners.rftrace");
+    let scenario = house().join("scenarios/rt-gang/illustrative.toml");
+    ringfence(
+        folder.path(),
+        &format!("run -q -o run.rfr {}", scenario.display()),
+    )
+    .expect(0);
+    fs::write(folder.path().join("target.html"), "old").unwrap();
+    std::os::unix::fs::symlink("target.html", folder.path().join("link.html")).unwrap();
+
+    ringfence(
+        folder.path(),
+        "report run.rfr --html link.html --events /dev/null",
+    )
+    .expect(0);
+    let link = fs::symlink_metadata(folder.path().join("link.html")).unwrap();
+    assert!(link.is_symlink());
+    assert!(
+        fs::metadata(folder.path().join("target.html"))
+            .unwrap()
+            .len()
+            > 1000
+    );
+    assert!(!fs::metadata("/dev/null").unwrap().is_file());
+
+    // A failing report leaves the older file alone.
+    let failed = format!("report {} --html target.html", trace.display());
+    ringfence(folder.path(), &failed).expect(1);
+    assert!(
+        fs::metadata(folder.path().join("target.html"))
+            .unwrap()
+            .len()
+            > 1000
+    );
+}

@@ -131,7 +131,7 @@ pub struct BudgetInForce {
 }
 
 /// A core's totals at an instant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Sample {
     /// When.
     pub time_ns: u64,

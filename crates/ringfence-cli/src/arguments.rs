@@ -169,7 +169,7 @@ pub struct TraceRecord {
     /// Stop after this many marked jobs
     #[arg(long, value_name = "N")]
     pub jobs: Option<u64>,
-    /// Stop with an error after this many accesses
+    /// Stop after this many accesses and cut the job there
     #[arg(long, value_name = "N")]
     pub max_accesses: Option<u64>,
     /// Show no progress

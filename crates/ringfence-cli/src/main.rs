@@ -16,10 +16,25 @@ use clap::Parser;
 use outcome::{Failure, Outcome};
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return usage(&error),
+    };
     match dispatch(arguments.command) {
         Ok(outcome) => outcome.into(),
         Err(failure) => failure.report(),
+    }
+}
+
+/// Prints help, the version, or what is wrong with the command line. Clap's own
+/// exit code for errors is 2, which here says that a bound was missed.
+fn usage(error: &clap::Error) -> ExitCode {
+    // Nobody is left to tell when the message itself cannot be printed.
+    let _ = error.print();
+    if error.use_stderr() {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
     }
 }
 

@@ -246,6 +246,12 @@ impl Partition {
         self.0.active_priority()
     }
 
+    /// Whether the share limit is used up: no gang may start before its window ends.
+    /// Only `stopping` and `timer` change it.
+    pub fn is_share_exhausted(&self) -> bool {
+        self.0.is_share_exhausted()
+    }
+
     #[track_caller]
     fn expect(&mut self, event: Event) -> Outcome {
         self.apply(event)

@@ -56,3 +56,7 @@ uint64_t shim_gang_next_timer_ns(const struct rf_gang_partition *p) {
 uint32_t shim_gang_active_priority(const struct rf_gang_partition *p) {
     return p->active_priority;
 }
+
+bool shim_gang_is_share_exhausted(const struct rf_gang_partition *p) {
+    return rf_share_is_exhausted(&p->share);
+}

@@ -26,7 +26,8 @@ impl From<std::ops::Range<usize>> for Span {
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Problem {
-    span: Span,
+    /// Nothing for a problem with the file as a whole.
+    span: Option<Span>,
     found: String,
     expected: String,
     help: Option<String>,
@@ -60,6 +61,7 @@ impl Problems {
         found: impl Into<String>,
         expected: impl Into<String>,
     ) {
+        let span = Some(self.clamp(span));
         self.push(span, found.into(), expected.into(), None);
     }
 
@@ -71,12 +73,23 @@ impl Problems {
         expected: impl Into<String>,
         help: impl Into<String>,
     ) {
+        let span = Some(self.clamp(span));
         self.push(span, found.into(), expected.into(), Some(help.into()));
     }
 
-    fn push(&mut self, span: Span, found: String, expected: String, help: Option<String>) {
+    /// Notes a problem with the file as a whole, which has no place in it.
+    pub(crate) fn report_file(
+        &mut self,
+        found: impl Into<String>,
+        expected: impl Into<String>,
+        help: Option<String>,
+    ) {
+        self.push(None, found.into(), expected.into(), help);
+    }
+
+    fn push(&mut self, span: Option<Span>, found: String, expected: String, help: Option<String>) {
         self.list.push(Problem {
-            span: self.clamp(span),
+            span,
             found,
             expected,
             help,
@@ -109,9 +122,9 @@ pub struct Diagnostics {
 pub struct Diagnostic<'a> {
     /// File as it was named by the user.
     pub file: &'a str,
-    /// Line, counted from 1.
+    /// Line, counted from 1; 1 also for a problem with the file as a whole, such as a missing file.
     pub line: usize,
-    /// Column in characters, counted from 1.
+    /// Column in characters, counted from 1; 1 also for a problem with the file as a whole.
     pub column: usize,
     /// What was found.
     pub message: &'a str,
@@ -181,7 +194,7 @@ impl Serialize for Diagnostics {
 }
 
 fn diagnostic<'a>(file: &'a Problems, problem: &'a Problem) -> Diagnostic<'a> {
-    let before = &file.source[..problem.span.start];
+    let before = &file.source[..problem.span.map_or(0, |span| span.start)];
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
     Diagnostic {
         file: &file.file,
@@ -194,8 +207,10 @@ fn diagnostic<'a>(file: &'a Problems, problem: &'a Problem) -> Diagnostic<'a> {
 }
 
 fn render_problem(file: &Problems, problem: &Problem, renderer: &Renderer) -> String {
+    let Some(Span { start, end }) = problem.span else {
+        return render_file_problem(file, problem);
+    };
     let place = diagnostic(file, problem);
-    let Span { start, end } = problem.span;
     let first = file.source[..start].rfind('\n').map_or(0, |at| at + 1);
     let last = file.source[end..]
         .find('\n')
@@ -216,4 +231,17 @@ fn render_problem(file: &Problems, problem: &Problem, renderer: &Renderer) -> St
         problem.expected,
         renderer.render(&[group])
     )
+}
+
+/// A problem with the file as a whole: no line, no excerpt.
+fn render_file_problem(file: &Problems, problem: &Problem) -> String {
+    let Problem {
+        found, expected, ..
+    } = problem;
+    let help = problem
+        .help
+        .iter()
+        .map(|help| format!("\n  = help: {help}"));
+    let head = format!("{}: error: {found}, expected {expected}", file.file);
+    head + &help.collect::<String>()
 }

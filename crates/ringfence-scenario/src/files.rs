@@ -1,19 +1,28 @@
 //! The file system as the loader sees it.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 
 /// Where platform and trace files come from.
 pub trait Files {
+    /// Opens a file for reading. The stream need not be buffered.
+    ///
+    /// # Errors
+    ///
+    /// As [`File::open`].
+    fn open(&self, path: &Path) -> io::Result<Box<dyn Read>>;
+
     /// The bytes of a file.
     ///
     /// # Errors
     ///
     /// As [`std::fs::read`].
-    fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
-
-    /// Whether `path` is a file.
-    fn is_file(&self, path: &Path) -> bool;
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.open(path)?.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
 }
 
 /// The real file system.
@@ -21,12 +30,8 @@ pub trait Files {
 pub struct Disk;
 
 impl Files for Disk {
-    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        std::fs::read(path)
-    }
-
-    fn is_file(&self, path: &Path) -> bool {
-        path.is_file()
+    fn open(&self, path: &Path) -> io::Result<Box<dyn Read>> {
+        Ok(Box::new(File::open(path)?))
     }
 }
 
@@ -35,11 +40,7 @@ impl Files for Disk {
 pub struct NoFiles;
 
 impl Files for NoFiles {
-    fn read(&self, _: &Path) -> io::Result<Vec<u8>> {
+    fn open(&self, _: &Path) -> io::Result<Box<dyn Read>> {
         Err(io::ErrorKind::NotFound.into())
-    }
-
-    fn is_file(&self, _: &Path) -> bool {
-        false
     }
 }

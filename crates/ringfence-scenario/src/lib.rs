@@ -4,7 +4,9 @@
 //! that is wrong with it ([`Diagnostics`]). [`model`] and [`platform`] hold the
 //! checked scenario as every target sees it: plain values in base units, every
 //! cross-reference resolved. Inside, `file` holds the files as they are written
-//! and `check` turns them into the model.
+//! and `check` turns them into the model. The trace files that a scenario names
+//! are opened by way of `ringfence-trace`, which this crate stands on, so that a
+//! scenario that passes has traces that can be replayed.
 
 mod builtin;
 mod check;

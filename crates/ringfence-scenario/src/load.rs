@@ -17,7 +17,7 @@ use crate::model::Scenario;
 use crate::platform::Platform;
 use crate::suggest::nearest;
 
-/// The place of a problem with a file as a whole.
+/// The place of the table that a file is.
 const WHOLE_FILE: Span = Span { start: 0, end: 0 };
 
 /// Reads and checks the scenario file at `path`.
@@ -43,9 +43,8 @@ pub fn load_platform(name: &str) -> Result<Platform, Diagnostics> {
         return match find_builtin(name) {
             Some(platform) => parse_platform(platform.source, &platform.file_name()),
             None => {
-                let mut problems = Problems::new(name, "");
-                report_unknown_platform(name, WHOLE_FILE, &mut problems);
-                Err(Diagnostics::new([problems]))
+                let (_, expected, help) = unknown_platform(name);
+                Err(refuse_file(name, "no such platform", expected, help))
             }
         };
     }
@@ -180,7 +179,10 @@ fn named_platform(
         Err(error) => {
             problems.report(
                 name.span,
-                format!("no readable file {} ({})", path.display(), error.kind()),
+                match error.kind() {
+                    io::ErrorKind::NotFound => format!("no file {}", path.display()),
+                    kind => format!("{}, which cannot be read ({kind})", path.display()),
+                },
                 "a platform file, relative to the folder of the scenario file",
             );
             Err(None)
@@ -189,18 +191,24 @@ fn named_platform(
 }
 
 fn report_unknown_platform(name: &str, span: Span, problems: &mut Problems) {
-    let names = builtin_names();
-    let found = format!("the unknown platform `{name}`");
-    let expected = format!(
-        "{} or the path of a platform file, ending in .toml",
-        quoted_list(&names)
-    );
-    match nearest(name, names) {
-        Some(near) => {
-            problems.report_with_help(span, found, expected, format!("did you mean `{near}`?"));
-        }
+    let (found, expected, help) = unknown_platform(name);
+    match help {
+        Some(help) => problems.report_with_help(span, found, expected, help),
         None => problems.report(span, found, expected),
     }
+}
+
+/// What was found, what was expected, and advice.
+fn unknown_platform(name: &str) -> (String, String, Option<String>) {
+    let names = builtin_names();
+    (
+        format!("the unknown platform `{name}`"),
+        format!(
+            "{} or the path of a platform file, ending in .toml",
+            quoted_list(&names)
+        ),
+        nearest(name, names).map(|near| format!("did you mean `{near}`?")),
+    )
 }
 
 fn is_path(platform: &str) -> bool {
@@ -221,17 +229,38 @@ fn builtin_names() -> Vec<&'static str> {
 }
 
 fn read_text(path: &Path, name: &str, files: &dyn Files) -> Result<String, Diagnostics> {
-    let refuse = |source: &str, at: usize, found: String| {
-        let mut problems = Problems::new(name, source);
-        problems.report(Span { start: at, end: at }, found, "a UTF-8 text file");
-        Diagnostics::new([problems])
-    };
-    let unreadable =
-        |error: io::Error| refuse("", 0, format!("no readable file ({})", error.kind()));
-    let bytes = files.read(path).map_err(unreadable)?;
+    let bytes = files.read(path).map_err(|error| unreadable(name, &error))?;
     String::from_utf8(bytes).map_err(|error| {
-        let valid = error.utf8_error().valid_up_to();
+        let at = error.utf8_error().valid_up_to();
         let text = String::from_utf8_lossy(error.as_bytes());
-        refuse(&text, valid, "a byte that is not UTF-8".to_owned())
+        let mut problems = Problems::new(name, &text);
+        problems.report(
+            Span { start: at, end: at },
+            "a byte that is not UTF-8",
+            "a UTF-8 text file",
+        );
+        Diagnostics::new([problems])
     })
+}
+
+fn unreadable(name: &str, error: &io::Error) -> Diagnostics {
+    let (found, help) = match error.kind() {
+        io::ErrorKind::NotFound => ("no such file".to_owned(), "check the path"),
+        kind => (
+            format!("the file cannot be read ({kind})"),
+            "check that it is a file and that you may read it",
+        ),
+    };
+    refuse_file(
+        name,
+        &found,
+        "a TOML file".to_owned(),
+        Some(help.to_owned()),
+    )
+}
+
+fn refuse_file(name: &str, found: &str, expected: String, help: Option<String>) -> Diagnostics {
+    let mut problems = Problems::new(name, "");
+    problems.report_file(found, expected, help);
+    Diagnostics::new([problems])
 }

@@ -95,3 +95,32 @@ fn a_flood_of_problems_is_cut_in_text_and_whole_in_json() {
     assert_eq!(text.matches("error: found").count(), 100);
     assert!(text.ends_with("and 152 more"));
 }
+
+#[test]
+fn a_missing_file_has_no_place() {
+    let diagnostics = load(Path::new("nosuch.toml")).unwrap_err();
+    assert_eq!(
+        diagnostics.to_string(),
+        "nosuch.toml: error: no such file, expected a TOML file\n  = help: check the path"
+    );
+    let json = serde_json::to_value(&diagnostics).unwrap();
+    assert_eq!(json[0]["file"], "nosuch.toml");
+    assert_eq!(
+        (&json[0]["line"], &json[0]["column"]),
+        (&1.into(), &1.into())
+    );
+    assert_eq!(json[0]["message"], "no such file");
+
+    let folder = load(&folder()).unwrap_err().to_string();
+    assert!(folder.contains(": error: the file cannot be read (is a directory), "));
+}
+
+#[test]
+fn an_unknown_platform_has_no_place() {
+    let said = load_platform("jetson-nan").unwrap_err().to_string();
+    assert_eq!(
+        said,
+        "jetson-nan: error: no such platform, expected `jetson-nano` or `raspberry-pi-3` \
+         or the path of a platform file, ending in .toml\n  = help: did you mean `jetson-nano`?"
+    );
+}

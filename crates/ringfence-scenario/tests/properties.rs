@@ -1,5 +1,6 @@
 //! Properties of quantities, and of what is said about damaged files.
 
+use std::io::Read;
 use std::path::Path;
 
 use proptest::prelude::*;
@@ -62,16 +63,16 @@ const SCENARIOS: [&str; 2] = [
     include_str!("good/schedule-only.toml"),
 ];
 
-/// A file system on which every file exists and is empty.
-struct EmptyFiles;
+/// A file system on which every trace has one job and every other file is empty.
+struct SampleFiles;
 
-impl Files for EmptyFiles {
-    fn read(&self, _: &Path) -> std::io::Result<Vec<u8>> {
-        Ok(Vec::new())
-    }
-
-    fn is_file(&self, _: &Path) -> bool {
-        true
+impl Files for SampleFiles {
+    fn open(&self, path: &Path) -> std::io::Result<Box<dyn Read>> {
+        let trace: &[u8] = include_bytes!("good/one-job.rftrace");
+        let is_trace = path
+            .extension()
+            .is_some_and(|extension| extension == "rftrace");
+        Ok(Box::new(if is_trace { trace } else { &[] }))
     }
 }
 
@@ -114,7 +115,7 @@ fn damaged(text: &str, damages: &[Damage]) -> String {
 /// Every problem stands on a line and column that its file has.
 fn assert_places_exist(source: &str, diagnostics: &Diagnostics) {
     for problem in diagnostics.iter() {
-        // Any other file is a platform file of `EmptyFiles`.
+        // Any other file is a platform file of `SampleFiles`.
         let text = if problem.file == "damaged.toml" {
             source
         } else {
@@ -132,7 +133,7 @@ proptest! {
     #[test]
     fn damaged_scenarios_are_read_or_refused(index in 0..2_usize, damages in damage()) {
         let source = damaged(SCENARIOS[index], &damages);
-        if let Err(diagnostics) = parse(&source, "damaged.toml", Path::new(""), &EmptyFiles) {
+        if let Err(diagnostics) = parse(&source, "damaged.toml", Path::new(""), &SampleFiles) {
             assert_places_exist(&source, &diagnostics);
         }
     }

@@ -4,7 +4,8 @@ use ringfence_record::event::Claims;
 use ringfence_scenario::model::{Case, Gang, Scenario, Scheduling, Tolerance};
 use serde::Serialize;
 
-use crate::os::{budget_lines, claims, line_bytes};
+use crate::os::{Class, ThreadEntry, TooManyThreads, Workload, budget_lines, claims, line_bytes};
+use crate::run::RunError;
 
 /// Everything that a run would set up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -76,8 +77,11 @@ pub struct ThreadPlan {
 
 impl Plan {
     /// The plan of `scenario`.
-    pub fn of(scenario: &Scenario) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// The first case that has too many threads to be run.
+    pub fn of(scenario: &Scenario) -> Result<Self, RunError> {
+        Ok(Self {
             scenario: scenario.name.clone(),
             platform: scenario.platform.name.clone(),
             duration_ns: scenario.duration_ns,
@@ -85,31 +89,37 @@ impl Plan {
             cases: scenario
                 .cases
                 .iter()
-                .map(|case| plan_case(scenario, case))
-                .collect(),
-        }
+                .map(|case| {
+                    plan_case(scenario, case).map_err(|cause| RunError::Case {
+                        case: case.name.clone(),
+                        cause: cause.into(),
+                    })
+                })
+                .collect::<Result<_, _>>()?,
+        })
     }
 }
 
-fn plan_case(scenario: &Scenario, case: &Case) -> CasePlan {
-    let gangs: Vec<&Gang> = case
-        .gangs
-        .iter()
-        .map(|&gang| &scenario.gangs[gang])
-        .collect();
-    CasePlan {
+fn plan_case(scenario: &Scenario, case: &Case) -> Result<CasePlan, TooManyThreads> {
+    let workload = Workload::new(scenario, case)?;
+    Ok(CasePlan {
         name: case.name.clone(),
         scheduling: match case.scheduling {
             Scheduling::FixedPriority => "fixed-priority",
             Scheduling::Gang => "one-gang-at-a-time",
         },
         claims: claims(scenario, case),
-        gangs: gangs
+        gangs: workload
+            .gangs
             .iter()
             .map(|gang| plan_gang(scenario, case, gang))
             .collect(),
-        threads: plan_threads(scenario, case, &gangs),
-    }
+        threads: workload
+            .threads
+            .iter()
+            .map(|thread| plan_thread(&workload, thread))
+            .collect(),
+    })
 }
 
 fn plan_gang(scenario: &Scenario, case: &Case, gang: &Gang) -> GangPlan {
@@ -142,28 +152,16 @@ fn plan_gang(scenario: &Scenario, case: &Case, gang: &Gang) -> GangPlan {
     }
 }
 
-fn plan_threads(scenario: &Scenario, case: &Case, gangs: &[&Gang]) -> Vec<ThreadPlan> {
-    let mut threads = Vec::new();
-    for gang in gangs {
-        for task in &gang.tasks {
-            threads.extend((0..task.threads).map(|thread| ThreadPlan {
-                name: format!("{}/{thread}", task.name),
-                gang: Some(gang.name.clone()),
-                cores: vec![task.cores[usize::from(thread) % task.cores.len()]],
-            }));
-        }
+fn plan_thread(workload: &Workload<'_>, thread: &ThreadEntry<'_>) -> ThreadPlan {
+    ThreadPlan {
+        name: workload.thread_name(thread),
+        gang: match thread.class {
+            Class::RealTime { task, .. } => {
+                let gang = workload.gangs[workload.tasks[task].gang];
+                Some(gang.name.clone())
+            }
+            Class::BestEffort { .. } => None,
+        },
+        cores: thread.class.cores(),
     }
-    for &entry in &case.best_effort {
-        let entry = &scenario.best_effort[entry];
-        threads.extend((0..entry.threads).map(|thread| ThreadPlan {
-            name: format!("{}/{thread}", entry.name),
-            gang: None,
-            cores: if entry.pinned {
-                vec![entry.cores[usize::from(thread) % entry.cores.len()]]
-            } else {
-                entry.cores.clone()
-            },
-        }));
-    }
-    threads
 }

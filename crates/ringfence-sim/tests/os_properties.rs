@@ -4,16 +4,15 @@ mod common;
 
 use std::ops::Range;
 
+use common::compute::{DURATION_NS, US, assemble, compute};
 use common::{case, cases, outcome};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use ringfence_analysis::case::{CaseRun, Interval};
 use ringfence_analysis::verdict::{ClaimKind, Outcome};
 use ringfence_scenario::model::*;
-use ringfence_scenario::platform::{OsCosts, Platform};
-
-const US: u64 = 1000;
-const DURATION_NS: u64 = 5_000 * US;
+use ringfence_scenario::platform::OsCosts;
+use ringfence_sim::plan::Plan;
 
 fn costs(range: Range<u64>) -> impl Strategy<Value = OsCosts> {
     (range.clone(), range.clone(), range, 50 * US..1000 * US).prop_map(
@@ -50,10 +49,6 @@ fn tolerance() -> impl Strategy<Value = Tolerance> {
             write_bytes_per_second: None
         })
     ]
-}
-
-fn compute(time_ns: u64, slowed_by: Vec<(String, u32)>) -> Program {
-    Program::Compute(Compute { time_ns, slowed_by })
 }
 
 fn task(name: String, partition: Partition) -> impl Strategy<Value = Task> {
@@ -148,54 +143,6 @@ fn scenario(range: Range<u64>) -> impl Strategy<Value = Scenario> {
             })
         },
     )
-}
-
-fn assemble(
-    os: OsCosts,
-    partitions: Vec<Partition>,
-    share: ShareLimit,
-    gangs: Vec<Gang>,
-    best_effort: Vec<BestEffort>,
-) -> Scenario {
-    let case = |name: &str, scheduling, regulation| Case {
-        name: name.into(),
-        scheduling,
-        regulation,
-        interference: true,
-        gangs: (0..gangs.len()).collect(),
-        best_effort: (0..best_effort.len()).collect(),
-    };
-    let cases = vec![
-        case("fixed-priority", Scheduling::FixedPriority, false),
-        case("fixed-priority-regulated", Scheduling::FixedPriority, true),
-        case("gang", Scheduling::Gang, false),
-        case("gang-regulated", Scheduling::Gang, true),
-    ];
-    Scenario {
-        name: "random".into(),
-        description: String::new(),
-        platform: Platform {
-            name: "cores".into(),
-            description: String::new(),
-            cores: partitions.iter().map(|p| p.cores.len() as u16).sum(),
-            frequency_hz: 1_000_000_000,
-            os,
-            memory: None,
-        },
-        duration_ns: DURATION_NS,
-        seed: 1,
-        regulation: Regulation {
-            period_ns: 200 * US,
-        },
-        share,
-        partitions,
-        gangs,
-        best_effort,
-        cases,
-        observe: Observe {
-            counters_every_ns: 250 * US,
-        },
-    }
 }
 
 fn expect_no_breach(run: &CaseRun) -> Result<(), TestCaseError> {
@@ -429,12 +376,16 @@ proptest! {
     }
 
     #[test]
-    fn threads_stay_on_the_cores_that_they_may_use(scenario in scenario(0..8000)) {
+    fn threads_stay_on_the_cores_that_they_may_use_and_the_plan_names(scenario in scenario(0..8000)) {
         let usable = usable_cores(&scenario);
-        for run in cases(&scenario, None) {
+        let plan = Plan::of(&scenario).unwrap();
+        for (run, plan) in cases(&scenario, None).iter().zip(&plan.cases) {
             for (thread, usable) in run.threads.iter().zip(&usable) {
                 prop_assert!(thread.occupations.iter().all(|on| usable.contains(&on.core)));
             }
+            let planned: Vec<_> = plan.threads.iter().map(|t| (&t.name, &t.cores)).collect();
+            let declared = run.case.threads.iter().map(|t| &t.name);
+            prop_assert_eq!(planned, declared.zip(&usable).collect::<Vec<_>>());
         }
     }
 
@@ -445,12 +396,14 @@ proptest! {
             for step in steps(&run) {
                 let at = step.from_ns;
                 let on: Vec<_> = (0..run.case.cores).map(|core| running(&run, core, at)).collect();
+                let gang_runs = on.iter().flatten().any(|&thread| !run.is_best_effort(thread));
                 for thread in (0..run.threads.len() as u16).filter(|&t| run.is_best_effort(t)) {
                     if on.contains(&Some(thread)) {
                         continue;
                     }
                     for &core in &usable[usize::from(thread)] {
-                        let free = on[usize::from(core)].is_none() && !is_throttled(&run, core, at);
+                        let held = gang_runs && is_throttled(&run, core, at);
+                        let free = on[usize::from(core)].is_none() && !held;
                         prop_assert!(
                             !free,
                             "{}: {} waits at {at} ns although core {core} is free",

@@ -1,8 +1,8 @@
 //! RT-Gang's synthetic task set on the modelled Raspberry Pi 3: what must hold
 //! of figure 5, and that the verdict catches a regulator that does not throttle.
 //!
-//! Its 4.8 s on the board take minutes without optimisation:
-//! `cargo test --release -p ringfence-sim --test synthetic`
+//! The whole set is 4.8 s on the board; to see its figures:
+//! `cargo run --release -p ringfence-sim --example response_times -- scenarios/rt-gang/synthetic.toml`
 
 mod common;
 
@@ -16,7 +16,6 @@ use ringfence_sim::os::Fault;
 const SCENARIO: &str = "rt-gang/synthetic.toml";
 
 #[test]
-#[cfg_attr(debug_assertions, ignore = "takes minutes without --release")]
 fn gangs_keep_their_solo_times_one_at_a_time_and_not_side_by_side() {
     let scenario = scenario(SCENARIO);
     let runs = cases(&scenario, None);

@@ -5,14 +5,14 @@ use crate::block::{self, BlockError, BlockKind, HEADER_BYTES};
 use crate::codec::Decoder;
 use crate::error::Place;
 use crate::{Error, MAGIC, Metadata, VERSION};
-use std::io::Read;
+use std::io::{BufReader, Read};
 
 /// Reads a trace. Memory use does not depend on the length of the trace.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), ringfence_trace::Error> {
 /// let file = std::fs::File::open("susan-corners.rftrace")?;
-/// let mut trace = ringfence_trace::Reader::new(std::io::BufReader::new(file))?;
+/// let mut trace = ringfence_trace::Reader::new(file)?;
 /// while let Some(mut job) = trace.next_job()? {
 ///     while let Some(access) = job.next_access()? {
 ///         println!("{:#x}", access.address);
@@ -22,7 +22,7 @@ use std::io::Read;
 /// ```
 #[derive(Debug)]
 pub struct Reader<R: Read> {
-    input: R,
+    input: BufReader<R>,
     metadata: Metadata,
     /// Byte at which the next block starts.
     offset: u64,
@@ -35,11 +35,12 @@ pub struct Reader<R: Read> {
 }
 
 impl<R: Read> Reader<R> {
-    /// Reads the header. Give it a buffered stream.
+    /// Reads the header. The stream need not be buffered.
     ///
     /// # Errors
     /// The stream fails, is no trace, is of another version, or its header is damaged.
-    pub fn new(mut input: R) -> Result<Self, Error> {
+    pub fn new(input: R) -> Result<Self, Error> {
+        let mut input = BufReader::new(input);
         let mut start = Vec::new();
         let length = MAGIC.len() + size_of::<u32>();
         input.by_ref().take(length as u64).read_to_end(&mut start)?;
@@ -118,6 +119,29 @@ impl<R: Read> Reader<R> {
         Ok(Some(job))
     }
 
+    /// Reads the rest of the trace and gives the number of its jobs. The frame and
+    /// checksum of every block are checked, but no access is decoded.
+    ///
+    /// # Errors
+    /// The stream fails or the trace is damaged.
+    pub fn count_jobs(mut self) -> Result<u64, Error> {
+        while !self.at_end {
+            let offset = self.offset;
+            let kind = self.next_block()?;
+            match kind {
+                BlockKind::Accesses | BlockKind::JobEnd => {
+                    self.jobs += u64::from(!self.in_job);
+                    self.in_job = kind == BlockKind::Accesses;
+                }
+                BlockKind::TraceEnd if !self.in_job => self.check_end(self.jobs, offset)?,
+                BlockKind::Metadata | BlockKind::TraceEnd => {
+                    return Err(self.misplaced(offset));
+                }
+            }
+        }
+        Ok(self.jobs)
+    }
+
     /// Reads a block into `self.payload`.
     fn next_block(&mut self) -> Result<BlockKind, Error> {
         let kind =
@@ -140,6 +164,10 @@ impl<R: Read> Reader<R> {
         }
         self.at_end = true;
         Ok(())
+    }
+
+    fn misplaced(&self, offset: u64) -> Error {
+        self.damaged(offset, "a block that does not belong in a job".into())
     }
 
     fn damaged(&self, offset: u64, reason: String) -> Error {
@@ -220,8 +248,7 @@ impl<R: Read> Job<'_, R> {
             }
             BlockKind::JobEnd => self.end(offset)?,
             BlockKind::Metadata | BlockKind::TraceEnd => {
-                let reason = "a block that does not belong in a job".into();
-                return Err(self.reader.damaged(offset, reason));
+                return Err(self.reader.misplaced(offset));
             }
         }
         Ok(())

@@ -59,6 +59,10 @@ fn read(bytes: &[u8]) -> Result<Vec<JobContent>, Error> {
     Ok(jobs)
 }
 
+fn count_jobs(bytes: &[u8]) -> Result<u64, Error> {
+    Reader::new(bytes)?.count_jobs()
+}
+
 fn line_access(address: u64) -> Access {
     Access {
         address,
@@ -73,6 +77,7 @@ proptest! {
     fn round_trip(jobs in vec((vec(access(), 0..200), any::<u64>()), 0..5)) {
         let bytes = write(&jobs);
         let lengths: Vec<u64> = jobs.iter().map(|(accesses, _)| accesses.len() as u64).collect();
+        prop_assert_eq!(count_jobs(&bytes).unwrap(), lengths.len() as u64);
         prop_assert_eq!(read_all(&bytes).unwrap(), lengths);
         prop_assert_eq!(read(&bytes).unwrap(), jobs);
     }
@@ -81,6 +86,7 @@ proptest! {
     fn truncation_is_noticed_at_every_byte(jobs in vec((vec(access(), 0..20), any::<u64>()), 0..4)) {
         let bytes = write(&jobs);
         for length in 0..bytes.len() {
+            prop_assert!(count_jobs(&bytes[..length]).is_err(), "{}", length);
             let error = read_all(&bytes[..length]).unwrap_err();
             if length >= 8 {
                 prop_assert!(error.to_string().contains("truncated"), "{}: {}", length, error);
@@ -99,6 +105,7 @@ proptest! {
             let mut flipped = bytes.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
             prop_assert!(read_all(&flipped).is_err(), "bit {}", bit);
+            prop_assert!(count_jobs(&flipped).is_err(), "bit {}", bit);
         }
     }
 

@@ -8,7 +8,6 @@ use ringfence_trace::{
 };
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -21,8 +20,8 @@ fn shipped() -> PathBuf {
     Path::new(CRATE).join("../../traces/susan-corners.rftrace")
 }
 
-fn open(path: &Path) -> Reader<BufReader<File>> {
-    Reader::new(BufReader::new(File::open(path).unwrap())).unwrap()
+fn open(path: &Path) -> Reader<File> {
+    Reader::new(File::open(path).unwrap()).unwrap()
 }
 
 /// Builds the detector with the release profile and no flags of the caller's:

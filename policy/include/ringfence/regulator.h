@@ -53,10 +53,12 @@
  *  - Traffic of a gang itself is not limited, nor is that of devices.
  *  - Debt saturates at 2^64 - 1 events.
  *
- * The contracts below are proved for every input: no run-time error, the exact
- * conversion, the strictest threshold, the accounts of a core, and who is
- * throttled and un-throttled when. Which CPUs the sets that are handed back name,
- * and what holds over several steps, is explored in every state of small domains
+ * Proved for every input: no run-time error, the exact conversion, that a changed
+ * threshold is the strictest tolerance, the accounts of a core, that a started
+ * gang un-throttles no core, a stopped one only when none runs, and that a refill
+ * throttles none. That a started gang throttles every core over the new threshold,
+ * which CPUs the sets that are handed back name, and what holds over several steps
+ * is not proved but explored in every state of small domains
  * (crates/ringfence-policy/tests/regulator/exhaustive.rs).
  */
 

@@ -1,69 +1,71 @@
 //! Best-effort traffic stays within the budgets, and throttled cores stand still.
 
-use ringfence_record::event::{BudgetClaim, Gang, UnthrottleReason};
+use std::collections::BTreeSet;
 
+use ringfence_record::event::{Gang, UnthrottleReason};
+
+use super::spans::union;
 use super::tolerances::intolerable_budgets;
 use super::{Breach, Findings};
-use crate::case::{BudgetInForce, CaseRun, Interval, Sample};
+use crate::case::{BudgetInForce, CaseRun, CoreRun, Interval, Sample};
 
-/// Judges the best-effort bytes of every core between two samples.
+/// Judges the best-effort bytes of every core in every period of the regulator.
 ///
-/// A stretch is judged when a budget was in force in every part of it. What is
-/// allowed is, for each period that it touches, the largest budget in force at
-/// any time in that period, and one quantum. The budgets themselves are judged
-/// by what the running gangs tolerate.
+/// A period is judged when a budget was in force in every part of it and the
+/// counters were sampled at both its ends (the run's end cuts the last one
+/// short). What is allowed is the largest budget in force at any time in it,
+/// and one quantum. The budgets themselves are judged by what the running gangs
+/// tolerate.
 pub(super) fn budgets(run: &CaseRun) -> Findings {
     let mut findings = Findings::default();
     let Some(claim) = &run.case.claims.budgets else {
         return findings;
     };
-    let mut unlimited = 0_u64;
+    let (mut unsampled, mut partly) = (0_u64, 0_u64);
     for (core, course) in (0..).zip(&run.cores) {
         for direction in [Direction::Read, Direction::Write] {
-            let mut before = Sample {
-                time_ns: 0,
-                counters: Default::default(),
-            };
-            for sample in &course.samples {
-                let stretch = Interval {
-                    from_ns: before.time_ns,
-                    to_ns: sample.time_ns,
-                };
-                if stretch.from_ns == stretch.to_ns {
+            let limits = Limits::of(course, direction, claim.period_ns, run.end_ns);
+            let mut judged = 0;
+            for seen in uses(&course.samples, direction, claim.period_ns) {
+                let period = period(seen.index, claim.period_ns, run.end_ns);
+                let Some(budget_bytes) = limits.largest(period) else {
                     continue;
-                }
-                let used_bytes = direction.bytes(sample) - direction.bytes(&before);
-                before = *sample;
-                match allowed_bytes(&course.budgets, stretch, claim, direction) {
-                    None => unlimited += 1,
-                    Some(allowed_bytes) => {
-                        findings.checked += 1;
-                        if used_bytes > allowed_bytes {
-                            findings.breaches.push(exceeded(
-                                core,
-                                stretch,
-                                direction,
-                                used_bytes,
-                                allowed_bytes,
-                            ));
-                        }
-                    }
+                };
+                let allowed_bytes = budget_bytes.saturating_add(claim.quantum_bytes);
+                // Too much in a part of a period is too much in all of it.
+                let broken = seen.bytes > allowed_bytes;
+                judged += u64::from(broken || seen.within == period);
+                if broken {
+                    let breach = exceeded(core, seen, direction, allowed_bytes);
+                    findings.breaches.push(breach);
                 }
             }
-            if let Some(missing) = unsampled(run, core, before.time_ns, claim, direction) {
-                findings.missing.get_or_insert(missing);
-            }
+            findings.checked += judged;
+            unsampled += limits.whole_periods() - judged;
+            partly += limits.cut_periods();
         }
     }
     let (checked, breaches) = intolerable_budgets(run, claim);
     findings.checked += checked;
     findings.breaches.extend(breaches);
-    if unlimited > 0 {
+    if unsampled > 0 {
+        findings.missing = Some(format!(
+            "{} with a budget not judged: without a counter sample of the core at its begin and its end; the target must sample every core whenever a period begins and when a case ends",
+            periods(unsampled)
+        ));
+    }
+    if partly > 0 {
         findings.note = Some(format!(
-            "{unlimited} stretches between samples had no budget at some time and are not judged"
+            "{} not judged: with a budget for a part of it only",
+            periods(partly)
         ));
     }
     findings
+}
+
+fn periods(count: u64) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} period{plural} of a core")
 }
 
 /// Reads and writes have budgets of their own.
@@ -110,110 +112,147 @@ impl Direction {
     }
 }
 
-/// What best-effort work may use in `stretch`, which begins with a period;
-/// `None` when it was unlimited at some time.
-fn allowed_bytes(
-    budgets: &[BudgetInForce],
-    stretch: Interval,
-    claim: &BudgetClaim,
-    direction: Direction,
-) -> Option<u64> {
-    let first = budgets.partition_point(|budget| budget.to_ns <= stretch.from_ns);
-    let mut covered_ns = stretch.from_ns;
-    let mut total = PeriodSum::default();
-    for budget in budgets[first..]
-        .iter()
-        .filter(|budget| budget.from_ns < budget.to_ns)
-        .take_while(|budget| budget.from_ns < stretch.to_ns)
-    {
-        if budget.from_ns > covered_ns {
-            return None;
-        }
-        let bytes = direction
-            .budget_bytes(budget)?
-            .saturating_add(claim.quantum_bytes);
-        let to_ns = budget.to_ns.min(stretch.to_ns);
-        let first_period = (covered_ns - stretch.from_ns) / claim.period_ns;
-        let last_period = (to_ns - 1 - stretch.from_ns) / claim.period_ns;
-        total.add(first_period, last_period, bytes);
-        covered_ns = to_ns;
-    }
-    (covered_ns == stretch.to_ns).then(|| total.finish())
-}
-
-/// The sum over periods of the largest value in each.
-#[derive(Debug, Default)]
-struct PeriodSum {
-    /// Sum of the periods before `period`.
-    sum: u64,
-    period: u64,
-    /// Largest value in `period` so far.
-    largest: u64,
-}
-
-impl PeriodSum {
-    /// `value` holds in the periods `first..=last`; `first` does not decrease.
-    fn add(&mut self, first: u64, last: u64, value: u64) {
-        if first > self.period {
-            self.sum = self.sum.saturating_add(self.largest);
-            self.period = first;
-            self.largest = 0;
-        }
-        self.largest = self.largest.max(value);
-        if last > first {
-            let between = value.saturating_mul(last - first - 1);
-            self.sum = self
-                .sum
-                .saturating_add(self.largest)
-                .saturating_add(between);
-            self.period = last;
-            self.largest = value;
-        }
-    }
-
-    fn finish(self) -> u64 {
-        self.sum.saturating_add(self.largest)
+/// A period of the regulator, which counts from the start of the case.
+fn period(index: u64, period_ns: u64, end_ns: u64) -> Interval {
+    let from_ns = index.saturating_mul(period_ns);
+    Interval {
+        from_ns,
+        to_ns: from_ns.saturating_add(period_ns).min(end_ns),
     }
 }
 
-fn exceeded(
-    core: u16,
-    stretch: Interval,
-    direction: Direction,
-    used_bytes: u64,
-    allowed_bytes: u64,
-) -> Breach {
-    let duration_ns = stretch.to_ns - stretch.from_ns;
+/// What a core used in a period, as far as samples show it.
+#[derive(Debug, Clone, Copy)]
+struct Use {
+    /// Number of the period.
+    index: u64,
+    /// From the first to the last sample in the period.
+    within: Interval,
+    bytes: u64,
+}
+
+/// The uses of a core that samples tell apart by period, in the order of time.
+/// The totals at time 0 are zero. What lies between two samples with a period's
+/// begin between them belongs to no period in particular.
+fn uses(samples: &[Sample], direction: Direction, period_ns: u64) -> Vec<Use> {
+    let mut uses: Vec<Use> = Vec::new();
+    let mut before = Sample::default();
+    for sample in samples {
+        let within = Interval {
+            from_ns: before.time_ns,
+            to_ns: sample.time_ns,
+        };
+        let bytes = direction.bytes(sample) - direction.bytes(&before);
+        before = *sample;
+        let index = within.from_ns / period_ns;
+        if within.from_ns == within.to_ns || (within.to_ns - 1) / period_ns != index {
+            continue;
+        }
+        match uses.last_mut().filter(|last| last.index == index) {
+            Some(last) => {
+                last.within.to_ns = within.to_ns;
+                last.bytes += bytes;
+            }
+            None => uses.push(Use {
+                index,
+                within,
+                bytes,
+            }),
+        }
+    }
+    uses
+}
+
+/// A core's budgets in one direction, where there is one.
+struct Limits {
+    period_ns: u64,
+    end_ns: u64,
+    /// When a budget was in force, and its bytes; in the order of time.
+    pieces: Vec<(Interval, u64)>,
+    /// The same without the bytes, neighbours joined.
+    spans: Vec<Interval>,
+}
+
+impl Limits {
+    fn of(course: &CoreRun, direction: Direction, period_ns: u64, end_ns: u64) -> Self {
+        let limited = course.budgets.iter().filter(|b| b.from_ns < b.to_ns);
+        let pieces: Vec<(Interval, u64)> = limited
+            .filter_map(|budget| {
+                let interval = Interval {
+                    from_ns: budget.from_ns,
+                    to_ns: budget.to_ns,
+                };
+                Some((interval, direction.budget_bytes(budget)?))
+            })
+            .collect();
+        let spans = union(pieces.iter().map(|piece| piece.0).collect());
+        Self {
+            period_ns,
+            end_ns,
+            pieces,
+            spans,
+        }
+    }
+
+    /// The largest budget in `period`; `None` when it was unlimited at some time.
+    fn largest(&self, period: Interval) -> Option<u64> {
+        let span = self.spans.partition_point(|s| s.to_ns < period.to_ns);
+        let covered = self.spans.get(span)?.from_ns <= period.from_ns;
+        let first = self
+            .pieces
+            .partition_point(|piece| piece.0.to_ns <= period.from_ns);
+        let within = self.pieces[first..]
+            .iter()
+            .take_while(|piece| piece.0.from_ns < period.to_ns);
+        within.map(|piece| piece.1).max().filter(|_| covered)
+    }
+
+    /// Periods with a budget in every part.
+    fn whole_periods(&self) -> u64 {
+        self.spans.iter().map(|span| self.whole_in(span).1).sum()
+    }
+
+    /// Periods with a budget in some part and none in another. Two spans in
+    /// one period count once.
+    fn cut_periods(&self) -> u64 {
+        let mut cut = BTreeSet::new();
+        for span in &self.spans {
+            let (first, count) = self.whole_in(span);
+            let touched = span.from_ns / self.period_ns..=(span.to_ns - 1) / self.period_ns;
+            let ends = [*touched.start(), *touched.end()];
+            cut.extend(
+                ends.into_iter()
+                    .filter(|end| !(first..first + count).contains(end)),
+            );
+        }
+        cut.len() as u64
+    }
+
+    /// First and number of the periods that lie in `span`.
+    fn whole_in(&self, span: &Interval) -> (u64, u64) {
+        let first = span.from_ns.div_ceil(self.period_ns);
+        let after = if span.to_ns == self.end_ns {
+            span.to_ns.div_ceil(self.period_ns)
+        } else {
+            span.to_ns / self.period_ns
+        };
+        (first, after.saturating_sub(first))
+    }
+}
+
+fn exceeded(core: u16, seen: Use, direction: Direction, allowed_bytes: u64) -> Breach {
+    let duration_ns = seen.within.to_ns - seen.within.from_ns;
     Breach {
-        time_ns: stretch.from_ns,
+        time_ns: seen.within.from_ns,
         duration_ns,
         core: Some(core),
         threads: Vec::new(),
         text: format!(
-            "best-effort work on core {core} {} {used_bytes} bytes in {duration_ns} ns; budget and quantum allow {allowed_bytes}",
-            direction.verb()
+            "best-effort work on core {core} {} {} bytes in {duration_ns} ns; budget and quantum allow {allowed_bytes}",
+            direction.verb(),
+            seen.bytes
         ),
     }
-}
-
-/// Says so when a budget was in force for a whole period after the last sample.
-fn unsampled(
-    run: &CaseRun,
-    core: u16,
-    last_sample_ns: u64,
-    claim: &BudgetClaim,
-    direction: Direction,
-) -> Option<String> {
-    let course = &run.cores[usize::from(core)];
-    let budget = course.budgets.iter().find(|budget| {
-        let from_ns = budget.from_ns.max(last_sample_ns);
-        direction.budget_bytes(budget).is_some()
-            && budget.to_ns.saturating_sub(from_ns) >= claim.period_ns
-    })?;
-    Some(format!(
-        "core {core} had a budget until {} ns, but its last counter sample is at {last_sample_ns} ns; the target must sample every core when a case ends",
-        budget.to_ns
-    ))
 }
 
 /// Judges that best-effort threads leave a throttled core within

@@ -16,7 +16,7 @@ proptest! {
     fn breaches_are_those_of_a_plain_recomputation(
         changes in vec((0..PERIODS * PERIOD_NS, option::weighted(0.9, 0..40_u64)), 0..12),
         from_the_start in any::<bool>(),
-        samples in vec((1..4_u64, 0..150_u64), 1..12),
+        samples in vec((1..2 * PERIOD_NS, 0..60_u64), 1..40),
     ) {
         let end_ns = PERIODS * PERIOD_NS;
         let mut changes = changes;
@@ -43,27 +43,32 @@ proptest! {
             in_force[time_ns as usize..].fill(bytes);
         }
 
-        let (mut period, mut total, mut breaches, mut judged) = (0, 0, 0, 0);
+        let (mut now_ns, mut total) = (0, 0);
+        let mut totals = vec![(0, 0)];
         for (length, bytes) in samples {
-            let to = period + length;
-            if to > PERIODS {
+            now_ns += length;
+            if now_ns > end_ns {
                 break;
             }
             total += bytes;
-            events.push(sample(to * PERIOD_NS, total, 0));
-            let allowed: Option<Vec<u64>> = (period..to)
-                .map(|period| {
-                    let start = (period * PERIOD_NS) as usize;
-                    let budgets = &in_force[start..start + PERIOD_NS as usize];
-                    let budgets: Option<Vec<u64>> = budgets.iter().copied().collect();
-                    Some(budgets?.into_iter().max()? + QUANTUM_BYTES)
-                })
-                .collect();
-            if let Some(allowed) = allowed {
-                judged += 1;
-                breaches += u64::from(bytes > allowed.iter().sum());
-            }
-            period = to;
+            events.push(sample(now_ns, total, 0));
+            totals.push((now_ns, total));
+        }
+        let (mut breaches, mut judged) = (0, 0);
+        for period in 0..PERIODS {
+            let (from_ns, to_ns) = (period * PERIOD_NS, (period + 1) * PERIOD_NS);
+            let budgets: Option<Vec<u64>> =
+                in_force[from_ns as usize..to_ns as usize].iter().copied().collect();
+            let inside = |(time_ns, _): &&(u64, u64)| (from_ns..=to_ns).contains(time_ns);
+            let first = totals.iter().find(inside);
+            let last = totals.iter().rev().find(inside);
+            let (Some(budgets), Some(first), Some(last)) = (budgets, first, last) else {
+                continue;
+            };
+            let allowed = budgets.into_iter().max().unwrap() + QUANTUM_BYTES;
+            let broken = last.1 - first.1 > allowed;
+            breaches += u64::from(broken);
+            judged += u64::from(broken || (first.0, last.0) == (from_ns, to_ns));
         }
         events.push(Event::CaseEnd { time_ns: end_ns });
 

@@ -153,6 +153,7 @@ pub fn good() -> Vec<Event> {
         sample(2000, 1964, 1014),
         unthrottled(2000, UnthrottleReason::Refill),
         on(2000, 3, HOG),
+        sample(3000, 2900, 1450),
         sample(4000, 3900, 1900),
         off(4000, 0, 0, Sleeping),
         off(4000, 1, 1, Sleeping),

@@ -35,7 +35,7 @@ fn the_good_case() {
     );
     assert_eq!(core.idle_ns, throttled_ns);
     assert_eq!(core.throttled_ns, 200 + 200 + 500 + 300);
-    assert_eq!(core.bandwidth.len(), 7);
+    assert_eq!(core.bandwidth.len(), 8);
     assert_eq!(core.bandwidth[1].read_bytes, 1064);
     let read_bytes: u64 = core.bandwidth.iter().map(|point| point.read_bytes).sum();
     assert_eq!(read_bytes, 20_000);

@@ -231,25 +231,46 @@ fn a_budget_exceeded_by_a_byte() {
 }
 
 #[test]
-fn a_stretch_of_several_periods_may_use_several_budgets() {
-    // From 2000 to 4000: two periods.
-    let allowed = 1964 + 2 * (1000 + 64);
-    let with = |read_bytes| {
+fn samples_off_the_period_boundaries_do_not_excuse_an_excess() {
+    // Ten samples in a period, each with less than a budget; together ten times too much.
+    let hide = |at: fn(u64) -> u64| {
         let mut events = good();
-        replace(
-            &mut events,
-            sample(4000, 3900, 1900),
-            sample(4000, read_bytes, 1900),
-        );
-        replace(
-            &mut events,
-            sample(5000, 4900, 2400),
-            sample(5000, 5000, 2400),
-        );
-        verdict(events).passed()
+        events.retain(|event| !matches!(event, Event::Counters { .. }));
+        events.extend((1..=120).map(|index| sample(at(index), index * 900, index * 450)));
+        events
     };
-    assert!(with(allowed));
-    assert!(!with(allowed + 1));
+    let breaches = fails_only(hide(|index| index * 100), ClaimKind::Budgets);
+    assert_eq!(seen(&breaches[0]), (0, 1000, Some(3), vec![]));
+    assert!(breaches[0].text.contains("read 9000 bytes"));
+    // Never at a boundary: what is seen of the period is still too much.
+    let breaches = fails_only(hide(|index| index * 100 - 50), ClaimKind::Budgets);
+    assert_eq!(seen(&breaches[0]), (0, 950, Some(3), vec![]));
+}
+
+#[test]
+fn periods_without_samples_at_their_ends_are_not_judged() {
+    // From 2000 to 4000 only the sum is known, which may hide an excess in one.
+    let mut events = good();
+    remove(&mut events, &sample(3000, 2900, 1450));
+    let verdict = verdict(events);
+    assert!(!verdict.passed());
+    let claim = verdict.claim(ClaimKind::Budgets).unwrap();
+    assert_eq!(claim.outcome, Outcome::NotJudged);
+    let note = claim.note.as_deref().unwrap();
+    assert!(note.starts_with("4 periods of a core"), "{note}");
+}
+
+#[test]
+fn samples_inside_a_period_do_not_replace_those_at_its_ends() {
+    let mut events = good();
+    replace(
+        &mut events,
+        sample(3000, 2900, 1450),
+        sample(3001, 2900, 1450),
+    );
+    let verdict = verdict(events);
+    let claim = verdict.claim(ClaimKind::Budgets).unwrap();
+    assert_eq!(claim.outcome, Outcome::NotJudged);
 }
 
 fn tolerate_anything(events: &mut [Event]) {
@@ -317,14 +338,14 @@ fn a_period_that_was_unlimited_for_a_while_is_not_judged() {
     replace(
         &mut events,
         sample(2000, 1964, 1014),
-        sample(2000, 3000, 1014),
+        sample(2000, 2900, 1014),
     );
     let verdict = verdict(events);
     assert!(verdict.passed());
     let claim = verdict.claim(ClaimKind::Budgets).unwrap();
-    // That stretch and the two from 6000 on, read and written.
+    // That period and the one from 6000 on, read and written.
     let note = claim.note.as_deref().unwrap();
-    assert!(note.starts_with("6 stretches"), "{note}");
+    assert!(note.starts_with("4 periods of a core"), "{note}");
 }
 
 #[test]
@@ -336,7 +357,9 @@ fn budgets_without_samples_are_not_judged() {
     let claim = verdict.claim(ClaimKind::Budgets).unwrap();
     assert_eq!(claim.outcome, Outcome::NotJudged);
     let note = claim.note.as_deref().unwrap();
-    assert!(note.contains("last counter sample is at 4000 ns"), "{note}");
+    // From 4000 to 6000, read and written.
+    assert!(note.starts_with("4 periods of a core"), "{note}");
+    assert!(note.contains("sample every core"), "{note}");
 }
 
 #[test]

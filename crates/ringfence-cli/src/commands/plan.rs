@@ -16,7 +16,7 @@ pub fn run(arguments: &arguments::Plan) -> Result<Outcome, Failure> {
 
 /// Prints the plan of a scenario.
 pub fn show(scenario: &Scenario, json: bool) -> Result<Outcome, Failure> {
-    let plan = Plan::of(scenario);
+    let plan = Plan::of(scenario).map_err(|error| Failure::Error(error.to_string()))?;
     if json {
         print_json(&plan)?;
     } else {

@@ -16,10 +16,10 @@ use crate::outcome::{Failure, Outcome};
 pub fn run(arguments: &arguments::Report) -> Result<Outcome, Failure> {
     let report = read(&arguments.record)?;
     if let Some(path) = &arguments.html {
-        write_whole(path, |out| html::write(&report, out))?;
+        write_whole(path, |mut out| html::write(&report, &mut out))?;
     }
     if let Some(path) = &arguments.perfetto {
-        write_whole(path, |out| perfetto::write(&report, out))?;
+        write_whole(path, |mut out| perfetto::write(&report, &mut out))?;
     }
     if let Some(path) = &arguments.events {
         write_events(&arguments.record, path)?;
@@ -59,14 +59,14 @@ fn write_events(record: &Path, path: &Path) -> Result<(), Failure> {
     let reader = Reader::new(open(record)?).map_err(|error| Failure::file(record, error))?;
     let header = reader.header().clone();
     let good = reader.map_while(Result::ok).map(Ok::<_, RecordError>);
-    write_whole(path, |out| json::write_events(&header, good, out))
+    write_whole(path, |mut out| json::write_events(&header, good, &mut out))
 }
 
 fn write_tables(report: &Report, folder: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(folder).map_err(|error| Failure::file(folder, error))?;
     for table in Table::ALL {
         let path = folder.join(table.name()).with_extension("csv");
-        write_whole(&path, |out| csv::write(report, table, out))?;
+        write_whole(&path, |mut out| csv::write(report, table, &mut out))?;
     }
     Ok(())
 }

@@ -25,6 +25,12 @@ pub fn run(arguments: &Run) -> Result<Outcome, Failure> {
         .output
         .clone()
         .unwrap_or_else(|| default_output(&arguments.selection.scenario));
+    if !output.is_file() && output.exists() || output == Path::new("-") {
+        return Err(Failure::Error(format!(
+            "--output: found '{}', expected a file: the verdict is read from the record",
+            output.display()
+        )));
+    }
     let header = header(&scenario, &arguments.selection.scenario)?;
     record(&scenario, &header, arguments, &output)?;
     if !arguments.json {

@@ -39,6 +39,7 @@ unsafe extern "C" {
     fn shim_gang_timer(partition: *mut u64, now_ns: u64, reschedule: &mut CpuSet);
     fn shim_gang_next_timer_ns(partition: *const u64) -> u64;
     fn shim_gang_active_priority(partition: *const u64) -> u32;
+    fn shim_gang_is_share_exhausted(partition: *const u64) -> bool;
 }
 
 /// `RF_GANG_RUN`.
@@ -136,5 +137,10 @@ impl State {
         // SAFETY: `self.0` holds an initialised partition.
         let priority = unsafe { shim_gang_active_priority(self.0.as_ptr()) };
         u8::try_from(priority).ok().filter(|&priority| priority > 0)
+    }
+
+    pub fn is_share_exhausted(&self) -> bool {
+        // SAFETY: `self.0` holds an initialised partition.
+        unsafe { shim_gang_is_share_exhausted(self.0.as_ptr()) }
     }
 }

@@ -29,6 +29,10 @@ impl Compared {
             self.partition.next_timer_ns(),
             self.reference.next_timer_ns()
         );
+        assert_eq!(
+            self.partition.is_share_exhausted(),
+            self.reference.exhausted()
+        );
         if outcome.is_err() {
             assert!(
                 self.partition == before,

@@ -188,7 +188,7 @@ impl Reference {
         std::mem::take(&mut self.blocked)
     }
 
-    fn exhausted(&self) -> bool {
+    pub fn exhausted(&self) -> bool {
         self.share.as_ref().is_some_and(|s| s.exhausted.is_some())
     }
 

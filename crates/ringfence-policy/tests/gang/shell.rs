@@ -180,7 +180,7 @@ impl<P: Policy> Shell<P> {
             };
             self.used_ns += u64::from(self.slots.iter().any(on_core));
             self.now_ns += 1;
-            if self.now_ns % window_ns == 0 {
+            if self.now_ns.is_multiple_of(window_ns) {
                 self.used_ns = 0;
             }
             if self.policy.next_timer_ns() == Some(self.now_ns) {

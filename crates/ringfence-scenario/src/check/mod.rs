@@ -11,6 +11,7 @@ mod partition;
 pub(crate) mod platform;
 mod program;
 mod timing;
+mod trace;
 mod work;
 
 use std::path::Path;

@@ -1,11 +1,11 @@
-//! Programs: sizes that fit, files and tasks that exist.
+//! Programs: sizes that fit, tasks that exist.
 
 use super::Checker;
 use crate::diagnostic::Span;
 use crate::file::Located;
 use crate::file::program::{self as file, Program as ProgramField};
 use crate::file::value::{Count, Size};
-use crate::model::{Bandwidth, Compute, Cpu, LinkedLists, Pattern, Phase, Program, Trace};
+use crate::model::{Bandwidth, Compute, Cpu, LinkedLists, Pattern, Phase, Program};
 use crate::quantity::SIZE;
 
 /// Whose program it is.
@@ -39,7 +39,7 @@ impl Checker<'_> {
             ProgramField::LinkedLists(lists) => Some(self.linked_lists(lists)),
             ProgramField::Cpu(cpu) => self.cpu(cpu, program.span, owner.role),
             ProgramField::Phases(phases) => self.phases(phases, program.span),
-            ProgramField::Trace(trace) => self.trace(trace),
+            ProgramField::Trace(trace) => self.trace(trace).map(Program::Trace),
         }
     }
 
@@ -202,23 +202,6 @@ impl Checker<'_> {
                 .as_ref()
                 .map_or(Pattern::Sequential, |pattern| pattern.value.into()),
         })
-    }
-
-    fn trace(&mut self, trace: &file::Trace) -> Option<Program> {
-        let path = self.base.join(&trace.file.value.0);
-        if !self.files.is_file(&path) {
-            self.problems.report_with_help(
-                trace.file.span,
-                format!("no file {}", path.display()),
-                "a trace file, relative to the folder of the scenario file",
-                "`ringfence trace record -- COMMAND` records one",
-            );
-            return None;
-        }
-        Some(Program::Trace(Trace {
-            path,
-            job: trace.job.as_ref().map(|job| job.value.0 as u32),
-        }))
     }
 
     /// A working set holds at least `lines` cache lines.

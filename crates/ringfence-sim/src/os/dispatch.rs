@@ -77,8 +77,8 @@ impl<M: Machine> Os<'_, M> {
                 .running(partition, number(core), priority, now_ns);
             self.cores[core].gang = Some(priority);
             self.set_share_timer(partition);
+            self.gangs_changed(partition);
         }
-        self.gangs_changed(partition);
         (may_run || self.fault == Some(Fault::IgnoreBlock)).then_some(thread)
     }
 
@@ -93,11 +93,7 @@ impl<M: Machine> Os<'_, M> {
         let cpus = self
             .gangs
             .stopping(partition, number(core), priority, now_ns);
-        for cpu in cpus.iter().map(usize::from).filter(|&cpu| cpu != core) {
-            if !self.cores[cpu].must_choose {
-                self.interrupt_later(cpu);
-            }
-        }
+        self.reschedule(&cpus);
         self.set_share_timer(partition);
         self.gangs_changed(partition);
         true
@@ -183,11 +179,12 @@ impl<M: Machine> Os<'_, M> {
         }
     }
 
-    /// Takes `core` from its thread. A best-effort thread waits on.
+    /// Takes `core` from its thread, whose slice ends. A best-effort thread waits on.
     pub(super) fn put_off(&mut self, core: usize, reason: OffReason) {
         let running = self.cores[core].running.take();
         let thread = running.expect("a thread to put off");
         self.recorder.off(core, thread, reason);
+        self.cores[core].tick_at = None;
         if self.is_best_effort(thread) {
             self.cores[core].fair.push(self.runtime[thread], thread);
         }
@@ -207,7 +204,6 @@ impl<M: Machine> Os<'_, M> {
             if let Some(job) = self.jobs[task].start() {
                 self.recorder.started(task, job);
             }
-            self.cores[core].tick_at = None;
         }
         let state = &mut self.cores[core];
         state.fair_since = self.now;

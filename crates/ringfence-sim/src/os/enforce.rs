@@ -13,6 +13,7 @@ impl<M: Machine> Os<'_, M> {
             self.reschedule(&cpus);
             self.share_timer[partition] = None;
             self.set_share_timer(partition);
+            self.gangs_changed(partition);
         }
     }
 

@@ -24,8 +24,6 @@ struct PartitionState {
     runnable: [u32; PRIORITIES],
     /// Cores that run a thread, by priority.
     running: [u32; PRIORITIES],
-    /// The active gang may not run although the partition is free: its share is used up.
-    stands_back: bool,
 }
 
 impl Gangs {
@@ -57,7 +55,6 @@ impl Gangs {
                     policy,
                     runnable: [0; PRIORITIES],
                     running: [0; PRIORITIES],
-                    stands_back: false,
                 })
             })
             .collect::<Result<_, GangError>>()?;
@@ -95,11 +92,7 @@ impl Gangs {
         let Some(policy) = &mut state.policy else {
             return true;
         };
-        let run = policy.decide(core, priority) == Decision::Run;
-        if policy.active_priority() == Some(priority) {
-            state.stands_back = !run && state.running.iter().all(|&cores| cores == 0);
-        }
-        run
+        policy.decide(core, priority) == Decision::Run
     }
 
     /// A thread that may run starts on `core`.
@@ -141,11 +134,14 @@ impl Gangs {
     }
 
     /// The gang that has the partition, also while it takes over; `None` when
-    /// none is runnable, its share is used up, or gangs run side by side.
+    /// none is runnable, when the share is used up and the last core has left
+    /// its gang, and when gangs run side by side.
     pub(super) fn active(&self, partition: usize) -> Option<u8> {
         let state = &self.partitions[partition];
-        let active = state.policy.as_ref()?.active_priority();
-        active.filter(|_| !state.stands_back)
+        let policy = state.policy.as_ref()?;
+        let is_running = state.running.iter().any(|&cores| cores > 0);
+        let active = policy.active_priority();
+        active.filter(|_| is_running || !policy.is_share_exhausted())
     }
 
     /// Priorities of the gangs that best-effort work has to spare in `partition`:

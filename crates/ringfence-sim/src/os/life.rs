@@ -19,10 +19,14 @@ impl<M: Machine> Os<'_, M> {
             Release::Queue => {}
             Release::Drop => self.recorder.dropped(task, job),
             Release::Wake => {
+                // All timers first: what follows from a wake-up needs no
+                // interrupt of its own on a core that takes its timer's now.
+                for thread in entry.threads.clone() {
+                    self.interrupt(self.home(thread).core);
+                }
                 for thread in entry.threads.clone() {
                     self.machine.begin_job(stream(thread), job);
                     self.wake(thread);
-                    self.interrupt(self.home(thread).core);
                 }
             }
         }

@@ -312,7 +312,7 @@ impl<'a, M: Machine> Os<'a, M> {
     /// Lets the cores choose that have to; those that execute are interrupted first.
     fn choose(&mut self) {
         for core in 0..self.cores.len() {
-            if !std::mem::take(&mut self.cores[core].must_choose) {
+            if !self.cores[core].must_choose {
                 continue;
             }
             if self.cores[core].executing {
@@ -320,6 +320,7 @@ impl<'a, M: Machine> Os<'a, M> {
             } else {
                 self.dispatch(core);
             }
+            self.cores[core].must_choose = false;
         }
     }
 

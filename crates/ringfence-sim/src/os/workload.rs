@@ -5,6 +5,8 @@ use std::ops::Range;
 use ringfence_record::event;
 use ringfence_scenario::model::{BestEffort, Case, Gang, Program, Scenario, Task};
 
+use super::number;
+
 /// Everything that runs in one case.
 #[derive(Debug)]
 pub struct Workload<'a> {
@@ -63,6 +65,16 @@ pub enum Class {
         /// Cores that it may use, ascending.
         cores: Vec<u16>,
     },
+}
+
+impl Class {
+    /// Cores that a thread of this class may use, ascending.
+    pub fn cores(&self) -> Vec<u16> {
+        match self {
+            Self::RealTime { core, .. } => vec![number(*core)],
+            Self::BestEffort { cores, .. } => cores.clone(),
+        }
+    }
 }
 
 /// The record numbers threads, tasks and gangs in 16 bits.
@@ -129,6 +141,12 @@ impl<'a> Workload<'a> {
         }
     }
 
+    /// Name of a thread, such as `dnn/0`.
+    pub fn thread_name(&self, thread: &ThreadEntry<'_>) -> String {
+        let owner = self.owner_name(self.owner(thread));
+        format!("{owner}/{}", thread.index)
+    }
+
     /// The opening event of the case's section.
     pub fn declare(&self, scenario: &Scenario, case: &Case, claims: event::Claims) -> event::Case {
         event::Case {
@@ -155,9 +173,8 @@ impl<'a> Workload<'a> {
     }
 
     fn declare_thread(&self, thread: &ThreadEntry<'_>) -> event::Thread {
-        let name = self.owner_name(self.owner(thread));
         event::Thread {
-            name: format!("{name}/{}", thread.index),
+            name: self.thread_name(thread),
             task: match thread.class {
                 Class::RealTime { task, .. } => Some(narrow(task)),
                 Class::BestEffort { .. } => None,

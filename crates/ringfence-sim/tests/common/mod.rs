@@ -3,6 +3,8 @@
 // Each test file uses its own part of this.
 #![allow(dead_code)]
 
+pub mod compute;
+
 use std::path::Path;
 
 use ringfence_analysis::case::CaseRun;
