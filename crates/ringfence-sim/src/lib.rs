@@ -12,3 +12,4 @@ mod program;
 pub mod random;
 pub mod rates;
 pub mod run;
+pub mod time;

@@ -11,6 +11,7 @@ use crate::machine::ExactMachine;
 use crate::machine::error::MachineError;
 use crate::os::{Class, Fault, Os, OsError, ThreadEntry, TooManyThreads, Workload};
 use crate::rates::{RateError, RateMachine, RateStream, Slowdown};
+use crate::time::PS_PER_NS;
 
 /// How far a case has got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -163,7 +164,7 @@ fn exact_machine(scenario: &Scenario, workload: &Workload<'_>) -> Result<ExactMa
             platform: platform.name.clone(),
         });
     }
-    let lookahead_ps = platform.os.reschedule_latency_ns * 1000;
+    let lookahead_ps = platform.os.reschedule_latency_ns * PS_PER_NS;
     let mut machine = ExactMachine::new(platform, scenario.seed, lookahead_ps)?;
     for thread in workload.threads.iter().filter(|thread| thread.index == 0) {
         let is_best_effort = matches!(thread.class, Class::BestEffort { .. });
@@ -197,7 +198,7 @@ fn rate_stream(
     RateStream {
         owner: workload.owner(thread),
         work_ps: match thread.class {
-            Class::RealTime { .. } => Some(compute.time_ns * 1000),
+            Class::RealTime { .. } => Some(compute.time_ns * PS_PER_NS),
             Class::BestEffort { .. } => None,
         },
         slowed_by: slowed_by

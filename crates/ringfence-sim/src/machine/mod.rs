@@ -11,10 +11,8 @@ mod llc;
 pub(crate) mod pages;
 mod rotating;
 
+pub use crate::time::Picoseconds;
 pub use exact::ExactMachine;
-
-/// Simulated time in picoseconds since the start of the case.
-pub type Picoseconds = u64;
 
 /// A thread's program as the machine knows it: an index in order of creation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -13,11 +13,13 @@ use super::trace::Trace;
 use crate::machine::Picoseconds;
 use crate::machine::error::MachineError;
 use crate::random::SplitMix64;
+use crate::time::cycle_ps;
 
 /// The core's clock; its period is rounded to a whole picosecond.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Clock {
     pub(crate) cycle_ps: Picoseconds,
+    /// In thousandths of a cycle.
     cycles_per_instruction_milli: u64,
     issue_cycles: u64,
 }
@@ -28,9 +30,8 @@ impl Clock {
         cycles_per_instruction_milli: u32,
         issue_cycles: u32,
     ) -> Self {
-        let hz = frequency_hz.max(1);
         Self {
-            cycle_ps: ((1_000_000_000_000 + hz / 2) / hz).max(1),
+            cycle_ps: cycle_ps(frequency_hz),
             cycles_per_instruction_milli: cycles_per_instruction_milli.into(),
             issue_cycles: issue_cycles.into(),
         }
