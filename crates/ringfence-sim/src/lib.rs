@@ -1,6 +1,6 @@
 //! Target `sim`: a scenario on a modelled board, deterministic to the byte.
 //!
-//! `machine/` executes accesses on cores, caches and DRAM; `program/` produces
+//! `machine/` executes accesses on cores, caches and DRAM, or plain time; `program/` produces
 //! the accesses; `os/` decides which thread is on which core and writes the
 //! record.
 
@@ -10,6 +10,5 @@ pub mod os;
 pub mod plan;
 mod program;
 pub mod random;
-pub mod rates;
 pub mod run;
 pub mod time;

@@ -8,9 +8,9 @@ use ringfence_record::{Section, WriteError, Writer};
 use ringfence_scenario::model::{Case, Program, Scenario};
 
 use crate::machine::ExactMachine;
+use crate::machine::compute::{ComputeError, ComputeMachine, ComputeStream, Slowdown};
 use crate::machine::error::MachineError;
 use crate::os::{Class, Fault, Os, OsError, ThreadEntry, TooManyThreads, Workload};
-use crate::rates::{RateError, RateMachine, RateStream, Slowdown};
 use crate::time::PS_PER_NS;
 
 /// How far a case has got.
@@ -63,7 +63,7 @@ pub enum CaseError {
     Machine(#[from] MachineError),
     /// The machine without memory cannot be built.
     #[error(transparent)]
-    Rates(#[from] RateError),
+    Compute(#[from] ComputeError),
     /// A policy or the record refuses it.
     #[error(transparent)]
     Os(#[from] OsError),
@@ -147,7 +147,8 @@ fn run_case(
     };
     let is_compute = |thread: &ThreadEntry<'_>| matches!(thread.program, Program::Compute(_));
     let section = if workload.threads.iter().all(is_compute) {
-        let machine = RateMachine::new(scenario.platform.cores, &rate_streams(&workload, case))?;
+        let machine =
+            ComputeMachine::new(scenario.platform.cores, &compute_streams(&workload, case))?;
         Os::new(scenario, case, &workload, machine, options.fault)?.run(&progress)?
     } else {
         let machine = exact_machine(scenario, &workload)?;
@@ -174,28 +175,28 @@ fn exact_machine(scenario: &Scenario, workload: &Workload<'_>) -> Result<ExactMa
     Ok(machine)
 }
 
-fn rate_streams(workload: &Workload<'_>, case: &Case) -> Vec<RateStream> {
+fn compute_streams(workload: &Workload<'_>, case: &Case) -> Vec<ComputeStream> {
     workload
         .threads
         .iter()
-        .map(|thread| rate_stream(workload, thread, case.interference))
+        .map(|thread| compute_stream(workload, thread, case.interference))
         .collect()
 }
 
-fn rate_stream(
+fn compute_stream(
     workload: &Workload<'_>,
     thread: &ThreadEntry<'_>,
     interference: bool,
-) -> RateStream {
+) -> ComputeStream {
     let Program::Compute(compute) = thread.program else {
-        unreachable!("only compute programs run on a rate machine")
+        unreachable!("only compute programs run on a machine without memory")
     };
     let owner_named = |name: &str| {
         let owners = workload.tasks.len() + workload.best_effort.len();
         (0..owners).find(|&owner| workload.owner_name(owner) == name)
     };
     let slowed_by = compute.slowed_by.iter().filter(|_| interference);
-    RateStream {
+    ComputeStream {
         owner: workload.owner(thread),
         work_ps: match thread.class {
             Class::RealTime { .. } => Some(compute.time_ns * PS_PER_NS),

@@ -1,5 +1,6 @@
 //! The operating-system model on the exact machine: random programs, and a
-//! verdict that finds nothing. What a run claims (how fast cores are handed
+//! verdict that finds nothing, in one partition and in two that share the
+//! regulator, with a share limit and without. What a run claims (how fast cores are handed
 //! over, how far a budget is exceeded) must bound what it does.
 
 mod common;
@@ -67,34 +68,72 @@ fn tolerance() -> impl Strategy<Value = Tolerance> {
     })
 }
 
-fn gang(index: usize) -> impl Strategy<Value = Gang> {
+fn task(name: String, cores: Vec<u16>) -> impl Strategy<Value = Task> {
+    let count = cores.len();
     (
-        (1_u8..4, tolerance(), 1_u16..=CORES, 0..CORES),
-        (300 * US..2000 * US, 0..300 * US, program()),
+        1..=count as u16,
+        0..count,
+        300 * US..2000 * US,
+        0..300 * US,
+        program(),
     )
-        .prop_map(
-            move |((priority, tolerance, threads, first), (period_ns, offset_ns, program))| {
-                let mut cores: Vec<u16> = (0..CORES).collect();
-                cores.rotate_left(usize::from(first));
-                let name = format!("gang{index}");
-                Gang {
-                    name: name.clone(),
-                    partition: 0,
-                    priority,
-                    tolerance,
-                    tasks: vec![Task {
-                        name,
-                        period_ns,
-                        deadline_ns: period_ns,
-                        offset_ns,
-                        threads,
-                        cores,
-                        program,
-                        overrun: Overrun::Skip,
-                    }],
-                }
-            },
-        )
+        .prop_map(move |(threads, first, period_ns, offset_ns, program)| {
+            let mut cores = cores.clone();
+            cores.rotate_left(first);
+            Task {
+                name: name.clone(),
+                period_ns,
+                deadline_ns: period_ns,
+                offset_ns,
+                threads,
+                cores,
+                program,
+                overrun: Overrun::Skip,
+            }
+        })
+}
+
+/// One task or two, which then share the gang's priority.
+fn gang(index: usize, partitions: Vec<Partition>) -> impl Strategy<Value = Gang> {
+    (0..partitions.len(), 1_u8..4, tolerance(), 1_usize..3).prop_flat_map(
+        move |(partition, priority, tolerance, tasks)| {
+            let cores = &partitions[partition].cores;
+            let tasks: Vec<_> = (0..tasks)
+                .map(|number| task(format!("gang{index}/{number}"), cores.clone()))
+                .collect();
+            tasks.prop_map(move |tasks| Gang {
+                name: format!("gang{index}"),
+                partition,
+                priority,
+                tolerance,
+                tasks,
+            })
+        },
+    )
+}
+
+/// All cores in one partition, or in two that share the regulator.
+fn partitions() -> impl Strategy<Value = Vec<Partition>> {
+    prop_oneof![Just(CORES), 1..CORES].prop_map(|middle| {
+        [0..middle, middle..CORES]
+            .into_iter()
+            .filter(|cores| !cores.is_empty())
+            .map(|cores| Partition {
+                name: format!("from-{}", cores.start),
+                cores: cores.collect(),
+            })
+            .collect()
+    })
+}
+
+fn share() -> impl Strategy<Value = ShareLimit> {
+    prop_oneof![
+        Just(ShareLimit::Off),
+        (100 * US..900 * US).prop_map(|limit_ns| ShareLimit::Limited {
+            limit_ns,
+            window_ns: 1000 * US,
+        })
+    ]
 }
 
 fn best_effort(index: usize) -> impl Strategy<Value = BestEffort> {
@@ -108,9 +147,11 @@ fn best_effort(index: usize) -> impl Strategy<Value = BestEffort> {
 }
 
 fn scenario() -> impl Strategy<Value = Scenario> {
-    (1_usize..4, 1_usize..3, 20 * US..500 * US, any::<u64>()).prop_flat_map(
-        |(gangs, works, period_ns, seed)| {
-            let gangs: Vec<_> = (0..gangs).map(gang).collect();
+    let counts = (1_usize..4, 1_usize..3);
+    let settings = (20 * US..500 * US, any::<u64>(), share());
+    (counts, partitions(), settings).prop_flat_map(
+        |((gangs, works), partitions, (period_ns, seed, share))| {
+            let gangs: Vec<_> = (0..gangs).map(|g| gang(g, partitions.clone())).collect();
             let works: Vec<_> = (0..works).map(best_effort).collect();
             (gangs, works).prop_map(move |(gangs, best_effort)| {
                 let case = |name: &str, scheduling| Case {
@@ -128,11 +169,8 @@ fn scenario() -> impl Strategy<Value = Scenario> {
                     duration_ns: 3000 * US,
                     seed,
                     regulation: Regulation { period_ns },
-                    share: ShareLimit::Off,
-                    partitions: vec![Partition {
-                        name: "all".into(),
-                        cores: (0..CORES).collect(),
-                    }],
+                    share,
+                    partitions: partitions.clone(),
                     cases: vec![
                         case("fixed-priority", Scheduling::FixedPriority),
                         case("gang", Scheduling::Gang),

@@ -3,6 +3,7 @@
 
 mod agenda;
 mod cache;
+pub mod compute;
 mod core;
 pub mod dram;
 pub mod error;

@@ -72,31 +72,9 @@ impl<M: Machine> Os<'_, M> {
             may_run = self.gangs.may_run(partition, number(core), priority);
         }
         if may_run && self.cores[core].gang.is_none() {
-            let now_ns = self.recorder.time_ns();
-            self.gangs
-                .running(partition, number(core), priority, now_ns);
-            self.cores[core].gang = Some(priority);
-            self.set_share_timer(partition);
-            self.gangs_changed(partition);
+            self.enter_gang(core, partition, priority);
         }
         (may_run || self.fault == Some(Fault::IgnoreBlock)).then_some(thread)
-    }
-
-    /// Tells the policy that `core` runs no gang any more; whether it did.
-    /// The caller has the core decide again if it has a real-time thread.
-    fn leave_gang(&mut self, core: usize) -> bool {
-        let Some(priority) = self.cores[core].gang.take() else {
-            return false;
-        };
-        let partition = self.partition_of[core].expect("a gang's core is in a partition");
-        let now_ns = self.recorder.time_ns();
-        let cpus = self
-            .gangs
-            .stopping(partition, number(core), priority, now_ns);
-        self.reschedule(&cpus);
-        self.set_share_timer(partition);
-        self.gangs_changed(partition);
-        true
     }
 
     /// The best-effort thread that `core` may run, if any; it waits no longer.

@@ -1,51 +1,23 @@
-//! Carries out what the policies decide: share timers, budgets, throttling,
-//! and the counters behind them.
+//! Carries out what the regulator decides: budgets, throttling, and the
+//! counters behind them.
 
+use ringfence_policy::CpuSet;
 use ringfence_record::event::UnthrottleReason;
 
-use super::{Fault, Os, PS_PER_NS, Timer, number};
+use super::{Fault, Os, Timer, number};
 use crate::machine::Machine;
 
 impl<M: Machine> Os<'_, M> {
-    pub(super) fn share_timer_fires(&mut self, partition: usize) {
-        if self.share_timer[partition].is_some_and(|at| at <= self.now) {
-            let cpus = self.gangs.timer(partition, self.recorder.time_ns());
-            self.reschedule(&cpus);
-            self.share_timer[partition] = None;
-            self.set_share_timer(partition);
-            self.gangs_changed(partition);
-        }
-    }
-
-    pub(super) fn set_share_timer(&mut self, partition: usize) {
-        let at = self.gangs.next_timer_ns(partition);
-        let at = at.map(|at_ns| (at_ns.saturating_mul(PS_PER_NS)).max(self.now));
-        if at != self.share_timer[partition] {
-            self.share_timer[partition] = at;
-            if let Some(at) = at {
-                self.timers.add(at, Timer::Share { partition });
-            }
-        }
-    }
-
-    /// Another gang, or none, may be active in `partition`.
-    pub(super) fn gangs_changed(&mut self, partition: usize) {
-        let active = self.gangs.active(partition);
-        if active != self.told_active[partition] {
-            self.told_active[partition] = active;
-            self.recorder.gang(partition, active);
-        }
-        self.regulate(partition);
-    }
-
     /// Holds best-effort work to what the gangs that run now tolerate.
     pub(super) fn regulate(&mut self, partition: usize) {
         if self.regulation.is_none() {
             return;
         }
+        // What was used up to now counts against the budgets up to now.
+        let mut stale = CpuSet::new();
         for core in 0..self.cores.len() {
-            if self.charge(core) && self.runs_best_effort(core) {
-                self.interrupt_later(core);
+            if self.charge(core) {
+                stale.insert(number(core));
             }
         }
         let Some(regulation) = &mut self.regulation else {
@@ -57,9 +29,7 @@ impl<M: Machine> Os<'_, M> {
             for core in 0..self.cores.len() {
                 self.recorder.budget(core, read, write);
                 // Its counter is armed anew, or it stops at once.
-                if self.runs_best_effort(core) && !self.cores[core].must_choose {
-                    self.interrupt_later(core);
-                }
+                stale.insert(number(core));
             }
         }
         for cpu in change.throttled.iter() {
@@ -68,7 +38,9 @@ impl<M: Machine> Os<'_, M> {
         for cpu in change.unthrottled.iter() {
             self.report_unthrottled(usize::from(cpu), UnthrottleReason::NoGang);
         }
-        self.reschedule(&change.unthrottled);
+        let armed = |&cpu: &u16| self.runs_best_effort(usize::from(cpu));
+        let again = stale.iter().filter(armed).chain(change.unthrottled.iter());
+        self.reschedule(&again.collect());
     }
 
     /// A regulation period begins.

@@ -17,6 +17,34 @@
 //! context switch are spent before its first instruction, and are its own in
 //! the record, as in the kernel's `sched_switch` events.
 //!
+//! # From a wake-up to the first instruction
+//! ```text
+//! release, wake_siblings       a thread becomes runnable          life.rs
+//!   wake                       queue it, ask the gang policy
+//!     reschedule               cores that must choose again
+//!       interrupt_later        Timer::Reschedule, after the latency
+//! fire_timers                  the timer is due
+//!   interrupt                  the core must choose
+//! choose                       after all that is due at this time
+//!   machine.interrupt          if the core executes: Stop::Interrupted,
+//!                              at an instruction boundary, and choose again
+//!   dispatch                   if it does not                     dispatch.rs
+//!     leave_gang, enter_gang   told to the policy                 hand_over.rs
+//!     machine.start            first instruction at `ready_at`
+//! ```
+//! Three things are called an interrupt: `interrupt_later` sends one,
+//! `interrupt` is its arrival, and `machine.interrupt` is the core letting go
+//! of what it executes.
+//!
+//! # Words
+//! | word | who | from | to |
+//! |---|---|---|---|
+//! | running | a thread | the choice of its core | it sleeps, or another choice |
+//! | executing | a core | `machine.start` | a [`Stop`] of that core |
+//! | active | a gang | its thread is the highest runnable one | that ends, or the share is used up and no core runs a gang |
+//! | present | a gang | it is active or a core runs it; under fixed priority, it is runnable | none of that |
+//! | told | a record, a regulator | what it heard last of the above | the next change |
+//!
 //! # Known gaps
 //! - A best-effort thread whose core is throttled waits like any other: an idle
 //!   core that it may use takes it, and it goes on there with that core's
@@ -29,6 +57,7 @@ mod claims;
 mod dispatch;
 mod enforce;
 mod gangs;
+mod hand_over;
 mod jobs;
 mod life;
 mod meter;

@@ -7,11 +7,11 @@
 //! progress in one picosecond is a whole number of parts whichever of them
 //! apply. Nothing is rounded but the end of a job, up to the next picosecond.
 
-use crate::machine::{CoreTraffic, Machine, Picoseconds, Stop, StreamId, TrafficLimit};
+use super::{CoreTraffic, Machine, Picoseconds, Stop, StreamId, TrafficLimit};
 
 /// What one stream executes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RateStream {
+pub struct ComputeStream {
     /// Index of the task or best-effort entry that the stream belongs to.
     pub owner: usize,
     /// Time of one job alone; `None` never ends.
@@ -29,9 +29,9 @@ pub struct Slowdown {
     pub factor_milli: u32,
 }
 
-/// Why a [`RateMachine`] cannot be built.
+/// Why a [`ComputeMachine`] cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum RateError {
+pub enum ComputeError {
     /// Progress is counted exactly in 128 bits, and these slowdowns need more.
     #[error(
         "{slowdowns} slowdowns on a job of {work_ps} ps need more than 127 bits to be exact; \
@@ -47,7 +47,7 @@ pub enum RateError {
 
 /// Executes streams by their rates; see the module's description.
 #[derive(Debug, Clone)]
-pub struct RateMachine {
+pub struct ComputeMachine {
     now: Picoseconds,
     cores: Vec<Option<Busy>>,
     streams: Vec<Stream>,
@@ -83,12 +83,12 @@ struct Ratio {
     denominator: u128,
 }
 
-impl RateMachine {
+impl ComputeMachine {
     /// A machine with `cores` idle cores; [`StreamId`] `i` is `streams[i]`.
     ///
     /// # Errors
-    /// [`RateError::TooFine`] when exact progress does not fit 128 bits.
-    pub fn new(cores: u16, streams: &[RateStream]) -> Result<Self, RateError> {
+    /// [`ComputeError::TooFine`] when exact progress does not fit 128 bits.
+    pub fn new(cores: u16, streams: &[ComputeStream]) -> Result<Self, ComputeError> {
         let streams = streams
             .iter()
             .map(Stream::new)
@@ -165,7 +165,7 @@ impl RateMachine {
 }
 
 impl Stream {
-    fn new(stream: &RateStream) -> Result<Self, RateError> {
+    fn new(stream: &ComputeStream) -> Result<Self, ComputeError> {
         let ratios: Vec<Ratio> = stream.slowed_by.iter().map(Ratio::new).collect();
         let work = match stream.work_ps {
             None => None,
@@ -176,7 +176,7 @@ impl Stream {
                     .and_then(|parts| parts.checked_mul(u128::from(work_ps)))
                     // One bit spare: a job's last step may overshoot its end by less than a step.
                     .filter(|&parts| parts < 1 << 127)
-                    .ok_or(RateError::TooFine {
+                    .ok_or(ComputeError::TooFine {
                         slowdowns: ratios.len(),
                         work_ps,
                     })?;
@@ -222,7 +222,7 @@ impl Ratio {
     }
 }
 
-impl Machine for RateMachine {
+impl Machine for ComputeMachine {
     fn run_until(&mut self, horizon: Picoseconds) -> Stop {
         loop {
             if let Some((core, stop)) = self.due() {

@@ -1,13 +1,13 @@
-//! The rate machine against a reference that counts single picoseconds in fractions.
+//! The machine without memory against a reference that counts single picoseconds in fractions.
 
 use proptest::prelude::*;
+use ringfence_sim::machine::compute::{ComputeError, ComputeMachine, ComputeStream, Slowdown};
 use ringfence_sim::machine::{Machine, Stop, StreamId};
-use ringfence_sim::rates::{RateError, RateMachine, RateStream, Slowdown};
 
 const MS: u64 = 1_000_000_000;
 
-fn stream(owner: usize, work_ps: u64, slowed_by: &[(usize, u32)]) -> RateStream {
-    RateStream {
+fn stream(owner: usize, work_ps: u64, slowed_by: &[(usize, u32)]) -> ComputeStream {
+    ComputeStream {
         owner,
         work_ps: Some(work_ps),
         slowed_by: slowed_by
@@ -23,7 +23,7 @@ fn stream(owner: usize, work_ps: u64, slowed_by: &[(usize, u32)]) -> RateStream 
 #[test]
 fn ten_times_slower_for_four_milliseconds_leaves_the_rest_exactly() {
     let streams = [stream(0, 2 * MS, &[(1, 10_000)]), stream(1, 4 * MS, &[])];
-    let mut machine = RateMachine::new(2, &streams).unwrap();
+    let mut machine = ComputeMachine::new(2, &streams).unwrap();
     machine.start(0, StreamId(0), 0);
     machine.start(1, StreamId(1), 0);
     let time = 4 * MS;
@@ -35,8 +35,8 @@ fn ten_times_slower_for_four_milliseconds_leaves_the_rest_exactly() {
 #[test]
 fn slowdowns_beyond_128_bits_are_refused() {
     let slowed_by: Vec<_> = (0..12).map(|owner| (owner, 1_000_003)).collect();
-    let error = RateMachine::new(1, &[stream(0, MS, &slowed_by)]).unwrap_err();
-    assert!(matches!(error, RateError::TooFine { slowdowns: 12, .. }));
+    let error = ComputeMachine::new(1, &[stream(0, MS, &slowed_by)]).unwrap_err();
+    assert!(matches!(error, ComputeError::TooFine { slowdowns: 12, .. }));
 }
 
 /// A non-negative fraction.
@@ -137,13 +137,13 @@ proptest! {
         let streams: Vec<_> = orders
             .iter()
             .enumerate()
-            .map(|(owner, order)| RateStream {
+            .map(|(owner, order)| ComputeStream {
                 work_ps: order.work,
                 ..stream(owner, 0, &order.slowed_by)
             })
             .collect();
         let cores = u16::try_from(orders.len()).unwrap();
-        let mut machine = RateMachine::new(cores, &streams).unwrap();
+        let mut machine = ComputeMachine::new(cores, &streams).unwrap();
         for (core, order) in (0..cores).zip(&orders) {
             machine.start(core, StreamId(u32::from(core)), order.from);
             if let Some(at) = order.interrupt {
