@@ -6,6 +6,7 @@
 
 mod budgets;
 mod gangs;
+mod releases;
 mod spans;
 mod tolerances;
 
@@ -33,6 +34,8 @@ pub enum ClaimKind {
     Budgets,
     /// Throttled cores run no best-effort work, and stay throttled.
     Throttling,
+    /// Every task releases a job in every period. Every case claims it.
+    Releases,
     /// Every job finishes by its deadline. Every case claims it.
     Deadlines,
 }
@@ -115,20 +118,16 @@ pub fn judge(run: &CaseRun) -> Verdict {
     let claims = &run.case.claims;
     let one_gang = claims.one_gang_at_a_time;
     let regulated = claims.budgets.is_some();
-    // A section with a contradiction or no end never becomes a `CaseRun`.
-    let complete = Findings {
-        checked: 1,
-        ..Findings::default()
-    };
     let (deadlines, jobs, misses) = deadlines(run);
     Verdict {
         claims_isolation: claims_isolation(&run.case),
         claims: vec![
-            complete.into_result(ClaimKind::CompleteRecord, true),
+            complete(run).into_result(ClaimKind::CompleteRecord, true),
             gangs::one_gang_at_a_time(run).into_result(ClaimKind::OneGangAtATime, one_gang),
             gangs::work_conservation(run).into_result(ClaimKind::WorkConservation, one_gang),
             budgets::budgets(run).into_result(ClaimKind::Budgets, regulated),
             budgets::throttling(run).into_result(ClaimKind::Throttling, regulated),
+            releases::releases(run).into_result(ClaimKind::Releases, true),
             deadlines.into_result(ClaimKind::Deadlines, true),
         ],
         jobs,
@@ -173,6 +172,7 @@ pub fn unreadable(error: &CaseError) -> Verdict {
             not_judged(ClaimKind::WorkConservation),
             not_judged(ClaimKind::Budgets),
             not_judged(ClaimKind::Throttling),
+            not_judged(ClaimKind::Releases),
             not_judged(ClaimKind::Deadlines),
         ],
         jobs: 0,
@@ -214,7 +214,28 @@ impl Findings {
     }
 }
 
-/// Judges every job whose deadline lies in the run, and every job that finished late.
+/// Judges that the run was as long as planned. A section with a contradiction
+/// or without an end never becomes a `CaseRun`.
+fn complete(run: &CaseRun) -> Findings {
+    let planned_ns = run.case.duration_ns;
+    let early = (run.end_ns < planned_ns).then(|| Breach {
+        time_ns: run.end_ns,
+        duration_ns: planned_ns - run.end_ns,
+        core: None,
+        threads: Vec::new(),
+        text: format!(
+            "the run ended after {} ns, but was planned for {planned_ns} ns",
+            run.end_ns
+        ),
+    });
+    Findings {
+        checked: 1,
+        breaches: early.into_iter().collect(),
+        ..Findings::default()
+    }
+}
+
+/// Judges every job whose deadline lies in the run.
 fn deadlines(run: &CaseRun) -> (Findings, u64, u64) {
     let mut findings = Findings::default();
     for (task, jobs) in run.case.tasks.iter().zip(&run.jobs) {
@@ -249,6 +270,9 @@ fn deadlines(run: &CaseRun) -> (Findings, u64, u64) {
                 ),
             });
         }
+    }
+    if findings.checked == 0 && !run.case.tasks.is_empty() {
+        findings.missing = Some("no job was due before the run ended".into());
     }
     let (jobs, misses) = (findings.checked, findings.breaches.len() as u64);
     (findings, jobs, misses)

@@ -446,6 +446,9 @@ fn a_missed_deadline() {
 #[test]
 fn a_job_whose_deadline_is_after_the_run_is_not_judged() {
     let mut events = good();
+    declare(&mut events, |case| {
+        case.tasks[usize::from(LOW)].period_ns = END_NS - 1;
+    });
     events.push(Event::JobReleased {
         time_ns: END_NS - 1,
         task: LOW,
@@ -521,4 +524,78 @@ fn evidence_is_the_first_breaches_and_the_rest_is_counted() {
     let claim = verdict.claim(ClaimKind::OneGangAtATime).unwrap();
     assert_eq!((claim.breaches, claim.evidence.len()), (40, 20));
     assert_eq!(claim.evidence[19].time_ns, 7000 + 19 * 100);
+}
+
+#[test]
+fn a_run_that_ends_early_is_not_complete() {
+    let planned = |duration_ns| {
+        let mut events = good();
+        declare(&mut events, |case| case.duration_ns = duration_ns);
+        events
+    };
+    assert!(verdict(planned(END_NS - 1)).passed());
+    let breaches = fails_only(planned(END_NS + 1), ClaimKind::CompleteRecord);
+    assert_eq!(seen(&breaches[0]), (END_NS, 1, None, vec![]));
+    assert!(breaches[0].text.contains("the run ended after"));
+}
+
+/// `other` with a period of 5000 and jobs at 0 and the given times.
+fn other_released_at(times_ns: &[u64]) -> Vec<Event> {
+    let mut events = good();
+    declare(&mut events, |case| {
+        case.tasks[usize::from(OTHER)].period_ns = 5000;
+    });
+    events.extend((1..).zip(times_ns).map(|(job, &time_ns)| {
+        let task = OTHER;
+        Event::JobReleased { time_ns, task, job }
+    }));
+    events
+}
+
+#[test]
+fn jobs_that_are_released_late_early_or_not_at_all() {
+    assert!(verdict(other_released_at(&[5000, 10_000])).passed());
+    assert!(verdict(other_released_at(&[5100, 10_100])).passed());
+    let breaches = fails_only(other_released_at(&[5101, 10_000]), ClaimKind::Releases);
+    assert_eq!(seen(&breaches[0]), (5000, 101, None, vec![]));
+    let breaches = fails_only(other_released_at(&[5000, 9999]), ClaimKind::Releases);
+    assert_eq!(seen(&breaches[0]), (9999, 1, None, vec![]));
+    let breaches = fails_only(other_released_at(&[]), ClaimKind::Releases);
+    assert_eq!(seen(&breaches[0]), (5000, END_NS - 5000, None, vec![]));
+    assert!(
+        breaches[0].text.contains("released 1 of 3 jobs"),
+        "{breaches:?}"
+    );
+}
+
+#[test]
+fn a_case_in_which_no_job_is_due_is_not_judged() {
+    let mut events = good();
+    declare(&mut events, |case| {
+        for task in &mut case.tasks {
+            task.deadline_ns = END_NS + 1;
+        }
+    });
+    let verdict = verdict(events);
+    assert!(!verdict.passed());
+    let claim = verdict.claim(ClaimKind::Deadlines).unwrap();
+    assert_eq!(claim.outcome, Outcome::NotJudged);
+}
+
+#[test]
+fn a_task_that_never_releases_a_job_is_not_judged() {
+    let mut events = good();
+    events.retain(|event| {
+        !matches!(
+            event,
+            Event::JobReleased { task: LOW, .. }
+                | Event::JobStarted { task: LOW, .. }
+                | Event::JobFinished { task: LOW, .. }
+        )
+    });
+    let verdict = verdict(events);
+    assert!(!verdict.passed());
+    let claim = verdict.claim(ClaimKind::Releases).unwrap();
+    assert_eq!(claim.outcome, Outcome::NotJudged);
+    assert!(claim.note.as_deref().unwrap().contains("'low'"));
 }
