@@ -7,6 +7,7 @@
 mod budgets;
 mod gangs;
 mod releases;
+mod share;
 mod spans;
 mod tolerances;
 
@@ -29,6 +30,8 @@ pub enum ClaimKind {
     OneGangAtATime,
     /// The highest runnable gang of a partition runs.
     WorkConservation,
+    /// Real-time work of a partition stays within its share of every window.
+    Share,
     /// The budgets are what the running gangs tolerate, and best-effort traffic
     /// stays within them.
     Budgets,
@@ -125,6 +128,7 @@ pub fn judge(run: &CaseRun) -> Verdict {
             complete(run).into_result(ClaimKind::CompleteRecord, true),
             gangs::one_gang_at_a_time(run).into_result(ClaimKind::OneGangAtATime, one_gang),
             gangs::work_conservation(run).into_result(ClaimKind::WorkConservation, one_gang),
+            share::share(run).into_result(ClaimKind::Share, claims.share.is_some()),
             budgets::budgets(run).into_result(ClaimKind::Budgets, regulated),
             budgets::throttling(run).into_result(ClaimKind::Throttling, regulated),
             releases::releases(run).into_result(ClaimKind::Releases, true),
@@ -170,6 +174,7 @@ pub fn unreadable(error: &CaseError) -> Verdict {
             complete,
             not_judged(ClaimKind::OneGangAtATime),
             not_judged(ClaimKind::WorkConservation),
+            not_judged(ClaimKind::Share),
             not_judged(ClaimKind::Budgets),
             not_judged(ClaimKind::Throttling),
             not_judged(ClaimKind::Releases),

@@ -185,7 +185,9 @@ fn a_gang_may_wait_when_the_share_is_used_up() {
                 window_ns,
             });
         });
-        verdict(events).passed()
+        let verdict = verdict(events);
+        let waits = verdict.claim(ClaimKind::WorkConservation).unwrap();
+        waits.outcome == Outcome::Pass
     };
     // 3950 ns of work before, and 100 ns of hand-over.
     assert!(limited(4050, 10_000, 5000));
@@ -598,4 +600,36 @@ fn a_task_that_never_releases_a_job_is_not_judged() {
     let claim = verdict.claim(ClaimKind::Releases).unwrap();
     assert_eq!(claim.outcome, Outcome::NotJudged);
     assert!(claim.note.as_deref().unwrap().contains("'low'"));
+}
+
+#[test]
+fn more_real_time_work_than_the_share() {
+    let with = |limit_ns, window_ns| {
+        let mut events = good();
+        declare(&mut events, |case| {
+            case.claims.share = Some(ShareClaim {
+                limit_ns,
+                window_ns,
+            });
+        });
+        verdict(events)
+    };
+    let share = |limit_ns, window_ns| {
+        let verdict = with(limit_ns, window_ns);
+        let claim = verdict.claim(ClaimKind::Share).unwrap();
+        (claim.outcome, claim.evidence.clone())
+    };
+    // The left partition works for 6700 ns, the right one for 4950 ns.
+    assert_eq!(share(6600, 10_000).0, Outcome::Pass);
+    let (outcome, breaches) = share(6599, 10_000);
+    assert_eq!(outcome, Outcome::Fail);
+    assert_eq!(breaches.len(), 1);
+    assert_eq!(seen(&breaches[0]), (0, 10_000, None, vec![]));
+    assert!(breaches[0].text.contains("partition 'left'"));
+    // From 2000 to 4000 both partitions work all the time.
+    assert_eq!(share(1900, 2000).0, Outcome::Pass);
+    let (outcome, breaches) = share(1899, 2000);
+    assert_eq!(outcome, Outcome::Fail);
+    let at: Vec<u64> = breaches.iter().map(|breach| breach.time_ns).collect();
+    assert_eq!(at, [2000, 2000]);
 }
