@@ -633,3 +633,19 @@ fn more_real_time_work_than_the_share() {
     let at: Vec<u64> = breaches.iter().map(|breach| breach.time_ns).collect();
     assert_eq!(at, [2000, 2000]);
 }
+
+#[test]
+fn a_refill_inside_a_period_does_not_end_throttling() {
+    for (time_ns, early_ns) in [(1999, 1), (2001, 999)] {
+        let refill = UnthrottleReason::Refill;
+        let mut events = good();
+        replace(
+            &mut events,
+            unthrottled(2000, refill),
+            unthrottled(time_ns, refill),
+        );
+        replace(&mut events, on(2000, 3, HOG), on(time_ns, 3, HOG));
+        let breaches = fails_only(events, ClaimKind::Throttling);
+        assert_eq!(seen(&breaches[0]), (time_ns, early_ns, Some(3), vec![]));
+    }
+}
