@@ -103,9 +103,11 @@ pub fn sentences(case: &CaseSummary) -> Vec<String> {
     let claims = case.verdict.claims.iter().filter(|claim| match claim.kind {
         ClaimKind::Deadlines => false,
         ClaimKind::OneGangAtATime | ClaimKind::Budgets => claim.outcome != Outcome::NotClaimed,
-        ClaimKind::CompleteRecord | ClaimKind::WorkConservation | ClaimKind::Throttling => {
-            claim.outcome == Outcome::Fail
-        }
+        ClaimKind::Releases => matches!(claim.outcome, Outcome::Fail | Outcome::NotJudged),
+        ClaimKind::CompleteRecord
+        | ClaimKind::WorkConservation
+        | ClaimKind::Share
+        | ClaimKind::Throttling => claim.outcome == Outcome::Fail,
     });
     std::iter::once(deadlines(case))
         .chain(claims.map(claim_result))
@@ -130,6 +132,8 @@ pub fn claim_name(kind: ClaimKind) -> &'static str {
         ClaimKind::CompleteRecord => "The record is complete and free of contradictions",
         ClaimKind::OneGangAtATime => "One gang at a time runs in every partition",
         ClaimKind::WorkConservation => "The highest runnable gang runs",
+        ClaimKind::Share => "Real-time work leaves the rest of every window to others",
+        ClaimKind::Releases => "Every task releases its jobs when they are due",
         ClaimKind::Budgets => "Best-effort traffic stays within the budgets",
         ClaimKind::Throttling => "Throttled cores run no best-effort work",
         ClaimKind::Deadlines => "Every job finishes by its deadline",
@@ -142,7 +146,9 @@ fn claim_result(claim: &ClaimResult) -> String {
         ClaimKind::CompleteRecord => "the record",
         ClaimKind::OneGangAtATime => "one gang at a time",
         ClaimKind::WorkConservation => "running the highest gang",
+        ClaimKind::Share => "the share limit",
         ClaimKind::Budgets => "budgets",
+        ClaimKind::Releases => "the release of jobs",
         ClaimKind::Throttling => "throttling",
         ClaimKind::Deadlines => "the deadlines",
     };
@@ -163,9 +169,10 @@ pub fn checked(claim: &ClaimResult) -> String {
     let noun = match claim.kind {
         ClaimKind::CompleteRecord => "section",
         ClaimKind::OneGangAtATime | ClaimKind::WorkConservation => "stretch on a core",
+        ClaimKind::Share => "window of a partition",
         ClaimKind::Budgets => "period of a core",
         ClaimKind::Throttling => "throttling",
-        ClaimKind::Deadlines => "job",
+        ClaimKind::Releases | ClaimKind::Deadlines => "job",
     };
     count(claim.checked, noun)
 }

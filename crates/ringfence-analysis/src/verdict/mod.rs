@@ -5,6 +5,7 @@
 //! used. The definitions of the rules are in `docs/src/verdict.md`.
 
 mod budgets;
+mod deadlines;
 mod gangs;
 mod releases;
 mod share;
@@ -14,7 +15,7 @@ mod tolerances;
 use ringfence_record::event::Case;
 use serde::{Deserialize, Serialize};
 
-use crate::case::{CaseRun, JobEnd};
+use crate::case::CaseRun;
 use crate::read_case::CaseError;
 
 /// Breaches that a [`ClaimResult`] describes; the rest is only counted.
@@ -121,7 +122,7 @@ pub fn judge(run: &CaseRun) -> Verdict {
     let claims = &run.case.claims;
     let one_gang = claims.one_gang_at_a_time;
     let regulated = claims.budgets.is_some();
-    let (deadlines, jobs, misses) = deadlines(run);
+    let (deadlines, jobs, misses) = deadlines::deadlines(run);
     Verdict {
         claims_isolation: claims_isolation(&run.case),
         claims: vec![
@@ -238,47 +239,4 @@ fn complete(run: &CaseRun) -> Findings {
         breaches: early.into_iter().collect(),
         ..Findings::default()
     }
-}
-
-/// Judges every job whose deadline lies in the run.
-fn deadlines(run: &CaseRun) -> (Findings, u64, u64) {
-    let mut findings = Findings::default();
-    for (task, jobs) in run.case.tasks.iter().zip(&run.jobs) {
-        for (number, job) in jobs.iter().enumerate() {
-            let deadline_ns = job.deadline_ns(task);
-            if deadline_ns > run.end_ns {
-                continue;
-            }
-            findings.checked += 1;
-            if !job.missed(task, run.end_ns) {
-                continue;
-            }
-            let (duration_ns, what) = match job.end {
-                JobEnd::Finished(finished_ns) => {
-                    let late_ns = finished_ns - deadline_ns;
-                    (late_ns, format!("finished {late_ns} ns late"))
-                }
-                JobEnd::Dropped(_) => (0, "was dropped".into()),
-                JobEnd::Unfinished => (
-                    run.end_ns - deadline_ns,
-                    "was not finished when the run ended".into(),
-                ),
-            };
-            findings.breaches.push(Breach {
-                time_ns: deadline_ns,
-                duration_ns,
-                core: None,
-                threads: Vec::new(),
-                text: format!(
-                    "job {number} of task '{}', released at {} ns with a deadline of {} ns, {what}",
-                    task.name, job.released_ns, task.deadline_ns
-                ),
-            });
-        }
-    }
-    if findings.checked == 0 && !run.case.tasks.is_empty() {
-        findings.missing = Some("no job was due before the run ended".into());
-    }
-    let (jobs, misses) = (findings.checked, findings.breaches.len() as u64);
-    (findings, jobs, misses)
 }

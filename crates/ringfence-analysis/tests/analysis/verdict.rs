@@ -402,8 +402,25 @@ fn the_end_of_another_partitions_gang_does_not_end_throttling() {
 
 #[test]
 fn a_gang_that_starts_when_throttling_ends_does_no_harm() {
-    let mut events = good();
+    let mut events = other_released_at(&[6800]);
+    declare(&mut events, |case| {
+        case.tasks[usize::from(OTHER)].period_ns = 6800;
+    });
     events.extend([on(6800, 2, 4), off(6890, 2, 4, Sleeping)]);
+    let (task, job) = (OTHER, 1);
+    let (started_ns, finished_ns) = (6800, 6890);
+    events.extend([
+        Event::JobStarted {
+            time_ns: started_ns,
+            task,
+            job,
+        },
+        Event::JobFinished {
+            time_ns: finished_ns,
+            task,
+            job,
+        },
+    ]);
     assert!(verdict(events).passed());
 }
 
@@ -648,4 +665,53 @@ fn a_refill_inside_a_period_does_not_end_throttling() {
         let breaches = fails_only(events, ClaimKind::Throttling);
         assert_eq!(seen(&breaches[0]), (time_ns, early_ns, Some(3), vec![]));
     }
+}
+
+#[test]
+fn a_finish_without_work() {
+    // `other/0` never runs, although its job is said to start and to finish.
+    let mut events = good();
+    remove(&mut events, &on(50, 2, 4));
+    remove(&mut events, &off(5000, 2, 4, Sleeping));
+    events.push(off(0, 2, 4, Sleeping));
+    events.push(on(0, 2, 4));
+    events.sort_by_key(|event| matches!(event, Event::ThreadOff { .. }));
+    let breaches = fails_only(events, ClaimKind::Deadlines);
+    assert_eq!(seen(&breaches[0]), (5000, 0, None, vec![]));
+    assert!(breaches[0].text.contains("no thread of the task ran"));
+}
+
+#[test]
+fn a_thread_that_goes_on_after_the_finish() {
+    let breaches = fails_only(finish_low_at(6799), ClaimKind::Deadlines);
+    assert_eq!(seen(&breaches[0]), (6799, 0, None, vec![]));
+    assert!(breaches[0].text.contains("runs after that"));
+    // It is no miss: how many there are is what the jobs say.
+    assert_eq!(verdict(finish_low_at(6799)).misses, 0);
+}
+
+/// `other` is released at 0 and 2500; the first job finishes at `time_ns`, the
+/// second one starts at `next_ns`, and `other/0` never leaves its core.
+fn queued(time_ns: u64, next_ns: u64) -> Vec<Event> {
+    let mut events = other_released_at(&[2500, 5000, 7500, 10_000]);
+    declare(&mut events, |case| {
+        case.tasks[usize::from(OTHER)].period_ns = 2500;
+    });
+    let task = OTHER;
+    let finished = |time_ns, job| Event::JobFinished { time_ns, task, job };
+    replace(&mut events, finished(5000, 0), finished(time_ns, 0));
+    let started = Event::JobStarted {
+        time_ns: next_ns,
+        task,
+        job: 1,
+    };
+    events.extend([started, finished(5000, 1)]);
+    events
+}
+
+#[test]
+fn the_next_job_may_start_when_one_finishes() {
+    assert!(verdict(queued(3000, 3000)).passed());
+    let breaches = fails_only(queued(3000, 3001), ClaimKind::Deadlines);
+    assert_eq!(seen(&breaches[0]), (3000, 0, None, vec![]));
 }
