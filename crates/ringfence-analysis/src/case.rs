@@ -56,6 +56,11 @@ impl Job {
         }
     }
 
+    /// Whether it was dropped before it started.
+    pub fn was_dropped(&self) -> bool {
+        matches!(self.end, JobEnd::Dropped(_))
+    }
+
     /// When it had to be finished.
     pub fn deadline_ns(&self, task: &event::Task) -> u64 {
         self.released_ns.saturating_add(task.deadline_ns)

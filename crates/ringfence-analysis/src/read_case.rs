@@ -1,7 +1,7 @@
 //! Reads a case's events into a [`CaseRun`], and finds contradictions.
 
 use ringfence_record::event::{
-    BudgetClaim, Case, Counters, Event, Gang, OffReason, UnthrottleReason,
+    BudgetClaim, Case, Counters, Event, Gang, OffReason, ShareClaim, UnthrottleReason,
 };
 
 use crate::case::{
@@ -479,6 +479,9 @@ fn check_declarations(case: &Case) -> Result<(), String> {
     }
     if let Some(BudgetClaim { period_ns: 0, .. }) = case.claims.budgets {
         return Err("budgets have a period of 0 ns".into());
+    }
+    if let Some(ShareClaim { window_ns: 0, .. }) = case.claims.share {
+        return Err("the share limit has a window of 0 ns".into());
     }
     if u16::try_from(case.threads.len()).is_err() {
         return Err(format!(

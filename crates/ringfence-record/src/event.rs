@@ -63,12 +63,14 @@ pub struct Claims {
     pub budgets: Option<BudgetClaim>,
 }
 
-/// At most `limit_ns` of real-time work in every `window_ns` of a partition.
+/// At most `limit_ns` of real-time work in every window of a partition. Windows
+/// lie back to back and begin at multiples of `window_ns` since the start of the
+/// case. Work is over at most [`Claims::hand_over_ns`] after the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShareClaim {
     /// Real-time nanoseconds allowed in a window.
     pub limit_ns: u64,
-    /// Length of the window in nanoseconds.
+    /// Length of the window in nanoseconds; not 0.
     pub window_ns: u64,
 }
 

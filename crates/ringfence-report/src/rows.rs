@@ -71,7 +71,7 @@ impl<'a> TaskRow<'a> {
             jobs: task.jobs,
             missed: task.missed,
             median: time(response.map(|r| r.median_ns)),
-            p99: time(response.map(|r| r.p99_ns)),
+            p99: response.map_or_else(|| NOTHING.into(), |r| percentile(r.p99_ns, 99, r.count)),
             longest: time(response.map(|r| r.max_ns)),
             deadline: units::duration(task.deadline_ns),
             slowdown: slowdown.map_or_else(|| NOTHING.into(), units::factor),
@@ -91,6 +91,13 @@ fn solo_median_ns(summary: &Summary, task: &str) -> Option<u64> {
 /// Whether a case only measures tasks without company: `solo`, or `solo/` and a task or gang.
 pub fn is_solo(case: &CaseSummary) -> bool {
     case.name == "solo" || case.name.starts_with("solo/")
+}
+
+/// A percentile's value. With fewer values than `100 / (100 - percent)` it would
+/// only repeat the largest one.
+pub fn percentile(ns: u64, percent: u64, count: u64) -> String {
+    let enough = count * (100 - percent) >= 100;
+    time(enough.then_some(ns))
 }
 
 fn time(ns: Option<u64>) -> String {
@@ -135,6 +142,48 @@ impl<'a> BestEffortRow<'a> {
             read: per_second(total(|core| core.best_effort_read_bytes)),
             written: per_second(total(|core| core.best_effort_write_bytes)),
             throttled: units::percent(total(|core| core.throttled_ns) as f64 / all_ns),
+        })
+    }
+}
+
+/// Core time that real-time work left over in a case.
+pub struct SlackRow<'a> {
+    pub case: &'a str,
+    /// Over the whole run.
+    pub left: String,
+    /// The part of all cores' time.
+    pub share: String,
+    /// In every hyperperiod, or from the least to the most.
+    pub per_hyperperiod: String,
+    pub hyperperiod: String,
+}
+
+/// The cases that can be relied on.
+pub fn slack_rows(summary: &Summary) -> Vec<SlackRow<'_>> {
+    summary.cases.iter().filter_map(SlackRow::of).collect()
+}
+
+impl<'a> SlackRow<'a> {
+    fn of(case: &'a CaseSummary) -> Option<Self> {
+        let statistics = case.statistics.as_ref()?;
+        let slack = &statistics.slack;
+        let all_ns = case.end_ns?.max(1) as f64 * statistics.cores.len().max(1) as f64;
+        let bounds = slack.hyperperiod_min_ns.zip(slack.hyperperiod_max_ns);
+        let per_hyperperiod = match bounds {
+            None => NOTHING.into(),
+            Some((least, most)) if least == most => units::duration(least),
+            Some((least, most)) => {
+                format!("{} to {}", units::duration(least), units::duration(most))
+            }
+        };
+        Some(SlackRow {
+            case: &case.name,
+            left: units::duration_in_column(slack.run_ns),
+            share: units::percent(slack.run_ns as f64 / all_ns),
+            per_hyperperiod,
+            hyperperiod: slack
+                .hyperperiod_ns
+                .map_or_else(|| NOTHING.into(), units::duration),
         })
     }
 }

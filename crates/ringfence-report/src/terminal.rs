@@ -39,6 +39,7 @@ pub fn write(report: &Report, out: &mut impl Write) -> Result<(), Error> {
     }
     verdicts(summary, out)?;
     tasks(summary, out)?;
+    slack(summary, out)?;
     best_effort(summary, out)?;
     for case in &summary.cases {
         breaches(case, out)?;
@@ -57,7 +58,7 @@ fn style(mark: Mark) -> Style {
     match mark {
         Mark::Kept => style.fg_color(Some(AnsiColor::Green.into())),
         Mark::Missed => style.fg_color(Some(AnsiColor::Red.into())).bold(),
-        Mark::Open => style,
+        Mark::Met | Mark::Open => style,
     }
 }
 
@@ -94,16 +95,48 @@ fn tasks(summary: &Summary, out: &mut impl Write) -> Result<(), Error> {
         return Ok(());
     }
     let header = [
-        "Task", "Case", "Jobs", "Missed", "Median", "99 %", "Longest", "Slowdown",
+        "Task", "Case", "Missed", "Median", "99 %", "Longest", "Deadline", "Slowdown",
     ];
     let mut table = table(&header, 2);
     for row in rows {
         let task = if row.first { row.task } else { "" };
-        let (jobs, missed) = (row.jobs.to_string(), row.missed.to_string());
-        let (times, slowdown) = ([&row.median, &row.p99, &row.longest], &row.slowdown);
-        let [median, p99, longest] = times;
+        let missed = format!("{} of {}", row.missed, row.jobs);
         table.add_row([
-            task, row.case, &jobs, &missed, median, p99, longest, slowdown,
+            task,
+            row.case,
+            &missed,
+            &row.median,
+            &row.p99,
+            &row.longest,
+            &row.deadline,
+            &row.slowdown,
+        ]);
+    }
+    print(&table, out)?;
+    writeln!(out, "{}\n", wording::FEW_JOBS)?;
+    Ok(())
+}
+
+fn slack(summary: &Summary, out: &mut impl Write) -> Result<(), Error> {
+    let rows = rows::slack_rows(summary);
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let header = [
+        "Left by real-time work",
+        "Core time",
+        "Of all cores",
+        "Each hyperperiod",
+        "Of",
+    ];
+    let mut table = table(&header, 1);
+    for row in rows {
+        table.add_row([
+            row.case,
+            &row.left,
+            &row.share,
+            &row.per_hyperperiod,
+            &row.hyperperiod,
         ]);
     }
     print(&table, out)
@@ -117,7 +150,7 @@ fn best_effort(summary: &Summary, out: &mut impl Write) -> Result<(), Error> {
     let header = [
         "Best-effort",
         "Core time",
-        "Of all",
+        "Of all cores",
         "Read",
         "Written",
         "Throttled",

@@ -9,11 +9,17 @@ use crate::units::{count, duration};
 /// Cases that a headline names before it only counts the rest.
 const HEADLINE_CASES: usize = 3;
 
+/// Why a percentile is left out.
+pub const FEW_JOBS: &str =
+    "99 %: only where 100 jobs or more finished; of fewer it would be the longest.";
+
 /// How a case, or a claim, came out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mark {
     /// Everything claimed holds.
     Kept,
+    /// The deadlines were met, and nothing was promised.
+    Met,
     /// Something claimed does not hold.
     Missed,
     /// There was nothing to judge, or no way to.
@@ -24,7 +30,10 @@ impl Mark {
     /// Of a case.
     pub fn of_case(case: &CaseSummary) -> Self {
         if case.verdict.passed() {
-            return Mark::Kept;
+            return match case.verdict.claims_isolation {
+                true => Mark::Kept,
+                false => Mark::Met,
+            };
         }
         let failed = case
             .verdict
@@ -48,7 +57,7 @@ impl Mark {
         match self {
             Mark::Kept => "kept",
             Mark::Missed => "missed",
-            Mark::Open => "open",
+            Mark::Met | Mark::Open => "open",
         }
     }
 
@@ -56,6 +65,7 @@ impl Mark {
     pub fn sign(self) -> &'static str {
         match self {
             Mark::Kept => "✓",
+            Mark::Met => "○",
             Mark::Missed => "✗",
             Mark::Open => "–",
         }
@@ -100,15 +110,24 @@ fn in_headline(case: &CaseSummary) -> String {
 
 /// The verdict on a case, the most important first.
 pub fn sentences(case: &CaseSummary) -> Vec<String> {
+    if case.statistics.is_none() {
+        return vec!["The record of this case cannot be relied on.".into()];
+    }
     let claims = case.verdict.claims.iter().filter(|claim| match claim.kind {
         ClaimKind::Deadlines => false,
-        ClaimKind::OneGangAtATime | ClaimKind::Budgets => claim.outcome != Outcome::NotClaimed,
+        ClaimKind::OneGangAtATime | ClaimKind::Share | ClaimKind::Budgets => {
+            claim.outcome != Outcome::NotClaimed
+        }
+        ClaimKind::Releases => matches!(claim.outcome, Outcome::Fail | Outcome::NotJudged),
         ClaimKind::CompleteRecord | ClaimKind::WorkConservation | ClaimKind::Throttling => {
             claim.outcome == Outcome::Fail
         }
     });
+    let isolation = case.verdict.claims_isolation;
+    let unpromised = (!isolation).then(|| "nothing was promised".to_owned());
     std::iter::once(deadlines(case))
         .chain(claims.map(claim_result))
+        .chain(unpromised)
         .map(|text| capitalised(&format!("{text}.")))
         .collect()
 }
@@ -116,7 +135,7 @@ pub fn sentences(case: &CaseSummary) -> Vec<String> {
 fn deadlines(case: &CaseSummary) -> String {
     let (jobs, misses) = (case.verdict.jobs, case.verdict.misses);
     match (jobs, misses) {
-        _ if case.statistics.is_none() => "the deadlines could not be judged".into(),
+        _ if case.statistics.is_none() => "the record cannot be relied on".into(),
         (0, _) => "no job was due".into(),
         (1, 0) => "the only job met its deadline".into(),
         (_, 0) => format!("all {jobs} jobs met their deadline"),
@@ -130,6 +149,8 @@ pub fn claim_name(kind: ClaimKind) -> &'static str {
         ClaimKind::CompleteRecord => "The record is complete and free of contradictions",
         ClaimKind::OneGangAtATime => "One gang at a time runs in every partition",
         ClaimKind::WorkConservation => "The highest runnable gang runs",
+        ClaimKind::Share => "Real-time work leaves the rest of every window to others",
+        ClaimKind::Releases => "Every task releases its jobs when they are due",
         ClaimKind::Budgets => "Best-effort traffic stays within the budgets",
         ClaimKind::Throttling => "Throttled cores run no best-effort work",
         ClaimKind::Deadlines => "Every job finishes by its deadline",
@@ -142,7 +163,9 @@ fn claim_result(claim: &ClaimResult) -> String {
         ClaimKind::CompleteRecord => "the record",
         ClaimKind::OneGangAtATime => "one gang at a time",
         ClaimKind::WorkConservation => "running the highest gang",
+        ClaimKind::Share => "the share limit",
         ClaimKind::Budgets => "budgets",
+        ClaimKind::Releases => "the release of jobs",
         ClaimKind::Throttling => "throttling",
         ClaimKind::Deadlines => "the deadlines",
     };
@@ -152,7 +175,7 @@ fn claim_result(claim: &ClaimResult) -> String {
             format!("budgets were exceeded {}", count(claim.breaches, "time"))
         }
         (Outcome::Fail, _) => format!("{subject} was broken {}", count(claim.breaches, "time")),
-        (Outcome::Pass, _) => format!("{subject} held"),
+        (Outcome::Pass, _) => format!("{subject}: promised and held"),
         (Outcome::NotClaimed, _) => format!("{subject} was not claimed"),
         (Outcome::NotJudged, _) => format!("{subject} could not be judged"),
     }
@@ -163,9 +186,10 @@ pub fn checked(claim: &ClaimResult) -> String {
     let noun = match claim.kind {
         ClaimKind::CompleteRecord => "section",
         ClaimKind::OneGangAtATime | ClaimKind::WorkConservation => "stretch on a core",
+        ClaimKind::Share => "window of a partition",
         ClaimKind::Budgets => "period of a core",
         ClaimKind::Throttling => "throttling",
-        ClaimKind::Deadlines => "job",
+        ClaimKind::Releases | ClaimKind::Deadlines => "job",
     };
     count(claim.checked, noun)
 }

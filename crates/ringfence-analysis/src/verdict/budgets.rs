@@ -7,7 +7,7 @@ use ringfence_record::event::{Gang, UnthrottleReason};
 use super::spans::union;
 use super::tolerances::intolerable_budgets;
 use super::{Breach, Findings};
-use crate::case::{BudgetInForce, CaseRun, CoreRun, Interval, Sample};
+use crate::case::{BudgetInForce, CaseRun, CoreRun, Interval, Sample, Throttle};
 
 /// Judges the best-effort bytes of every core in every period of the regulator.
 ///
@@ -256,8 +256,8 @@ fn exceeded(core: u16, seen: Use, direction: Direction, allowed_bytes: u64) -> B
 }
 
 /// Judges that best-effort threads leave a throttled core within
-/// `hand_over_ns` and stay away, and that throttling ends for lack of a gang
-/// only while no gang runs.
+/// `hand_over_ns` and stay away, that a refill ends throttling only when a
+/// period begins, and that lack of a gang ends it only while no gang runs.
 pub(super) fn throttling(run: &CaseRun) -> Findings {
     let mut findings = Findings::default();
     for (core, course) in (0..).zip(&run.cores) {
@@ -271,6 +271,9 @@ pub(super) fn throttling(run: &CaseRun) -> Findings {
                 to_ns: throttle.to_ns,
             };
             findings.breaches.extend(ran_throttled(run, core, closed));
+            findings
+                .breaches
+                .extend(refilled_early(run, core, throttle));
             if throttle.reason == Some(UnthrottleReason::NoGang)
                 && let Some(thread) = gang_running_across(run, throttle.to_ns)
             {
@@ -288,6 +291,22 @@ pub(super) fn throttling(run: &CaseRun) -> Findings {
         }
     }
     findings
+}
+
+/// A refill that comes while the period lasts.
+fn refilled_early(run: &CaseRun, core: u16, throttle: &Throttle) -> Option<Breach> {
+    let period_ns = run.case.claims.budgets.as_ref()?.period_ns;
+    let early_ns = period_ns - throttle.to_ns % period_ns;
+    let refilled = throttle.reason == Some(UnthrottleReason::Refill);
+    (refilled && early_ns < period_ns).then(|| Breach {
+        time_ns: throttle.to_ns,
+        duration_ns: early_ns,
+        core: Some(core),
+        threads: Vec::new(),
+        text: format!(
+            "core {core} was un-throttled by a refill {early_ns} ns before the next period begins"
+        ),
+    })
 }
 
 /// Best-effort threads on a core while they must not be.

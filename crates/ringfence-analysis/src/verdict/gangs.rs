@@ -43,12 +43,12 @@ pub(super) fn work_conservation(run: &CaseRun) -> Findings {
 }
 
 /// The real-time threads of a partition and their priorities.
-struct Members {
+pub(super) struct Members {
     threads: BTreeMap<u16, u8>,
 }
 
 impl Members {
-    fn of(run: &CaseRun, partition: usize) -> Self {
+    pub(super) fn of(run: &CaseRun, partition: usize) -> Self {
         let threads = (0..)
             .take(run.threads.len())
             .filter_map(|thread| {
@@ -57,6 +57,15 @@ impl Members {
             })
             .collect();
         Self { threads }
+    }
+
+    /// When any of them runs; disjoint, in the order of time.
+    pub(super) fn busy(&self, run: &CaseRun) -> Vec<Interval> {
+        let occupied = self.occupations(run).map(|on| Interval {
+            from_ns: on.from_ns,
+            to_ns: on.to_ns,
+        });
+        union(occupied.collect())
     }
 
     fn occupations<'a>(&'a self, run: &'a CaseRun) -> impl Iterator<Item = &'a Occupation> {
@@ -351,11 +360,7 @@ struct Share {
 
 impl Share {
     fn of(run: &CaseRun, members: &Members, claim: ShareClaim) -> Self {
-        let occupied = members.occupations(run).map(|on| Interval {
-            from_ns: on.from_ns,
-            to_ns: on.to_ns,
-        });
-        let busy = union(occupied.collect());
+        let busy = members.busy(run);
         Self { claim, busy }
     }
 

@@ -5,14 +5,17 @@
 //! used. The definitions of the rules are in `docs/src/verdict.md`.
 
 mod budgets;
+mod deadlines;
 mod gangs;
+mod releases;
+mod share;
 mod spans;
 mod tolerances;
 
 use ringfence_record::event::Case;
 use serde::{Deserialize, Serialize};
 
-use crate::case::{CaseRun, JobEnd};
+use crate::case::CaseRun;
 use crate::read_case::CaseError;
 
 /// Breaches that a [`ClaimResult`] describes; the rest is only counted.
@@ -28,11 +31,15 @@ pub enum ClaimKind {
     OneGangAtATime,
     /// The highest runnable gang of a partition runs.
     WorkConservation,
+    /// Real-time work of a partition stays within its share of every window.
+    Share,
     /// The budgets are what the running gangs tolerate, and best-effort traffic
     /// stays within them.
     Budgets,
     /// Throttled cores run no best-effort work, and stay throttled.
     Throttling,
+    /// Every task releases a job in every period. Every case claims it.
+    Releases,
     /// Every job finishes by its deadline. Every case claims it.
     Deadlines,
 }
@@ -115,20 +122,17 @@ pub fn judge(run: &CaseRun) -> Verdict {
     let claims = &run.case.claims;
     let one_gang = claims.one_gang_at_a_time;
     let regulated = claims.budgets.is_some();
-    // A section with a contradiction or no end never becomes a `CaseRun`.
-    let complete = Findings {
-        checked: 1,
-        ..Findings::default()
-    };
-    let (deadlines, jobs, misses) = deadlines(run);
+    let (deadlines, jobs, misses) = deadlines::deadlines(run);
     Verdict {
         claims_isolation: claims_isolation(&run.case),
         claims: vec![
-            complete.into_result(ClaimKind::CompleteRecord, true),
+            complete(run).into_result(ClaimKind::CompleteRecord, true),
             gangs::one_gang_at_a_time(run).into_result(ClaimKind::OneGangAtATime, one_gang),
             gangs::work_conservation(run).into_result(ClaimKind::WorkConservation, one_gang),
+            share::share(run).into_result(ClaimKind::Share, claims.share.is_some()),
             budgets::budgets(run).into_result(ClaimKind::Budgets, regulated),
             budgets::throttling(run).into_result(ClaimKind::Throttling, regulated),
+            releases::releases(run).into_result(ClaimKind::Releases, true),
             deadlines.into_result(ClaimKind::Deadlines, true),
         ],
         jobs,
@@ -171,8 +175,10 @@ pub fn unreadable(error: &CaseError) -> Verdict {
             complete,
             not_judged(ClaimKind::OneGangAtATime),
             not_judged(ClaimKind::WorkConservation),
+            not_judged(ClaimKind::Share),
             not_judged(ClaimKind::Budgets),
             not_judged(ClaimKind::Throttling),
+            not_judged(ClaimKind::Releases),
             not_judged(ClaimKind::Deadlines),
         ],
         jobs: 0,
@@ -214,42 +220,23 @@ impl Findings {
     }
 }
 
-/// Judges every job whose deadline lies in the run, and every job that finished late.
-fn deadlines(run: &CaseRun) -> (Findings, u64, u64) {
-    let mut findings = Findings::default();
-    for (task, jobs) in run.case.tasks.iter().zip(&run.jobs) {
-        for (number, job) in jobs.iter().enumerate() {
-            let deadline_ns = job.deadline_ns(task);
-            if deadline_ns > run.end_ns {
-                continue;
-            }
-            findings.checked += 1;
-            if !job.missed(task, run.end_ns) {
-                continue;
-            }
-            let (duration_ns, what) = match job.end {
-                JobEnd::Finished(finished_ns) => {
-                    let late_ns = finished_ns - deadline_ns;
-                    (late_ns, format!("finished {late_ns} ns late"))
-                }
-                JobEnd::Dropped(_) => (0, "was dropped".into()),
-                JobEnd::Unfinished => (
-                    run.end_ns - deadline_ns,
-                    "was not finished when the run ended".into(),
-                ),
-            };
-            findings.breaches.push(Breach {
-                time_ns: deadline_ns,
-                duration_ns,
-                core: None,
-                threads: Vec::new(),
-                text: format!(
-                    "job {number} of task '{}', released at {} ns with a deadline of {} ns, {what}",
-                    task.name, job.released_ns, task.deadline_ns
-                ),
-            });
-        }
+/// Judges that the run was as long as planned. A section with a contradiction
+/// or without an end never becomes a `CaseRun`.
+fn complete(run: &CaseRun) -> Findings {
+    let planned_ns = run.case.duration_ns;
+    let early = (run.end_ns < planned_ns).then(|| Breach {
+        time_ns: run.end_ns,
+        duration_ns: planned_ns - run.end_ns,
+        core: None,
+        threads: Vec::new(),
+        text: format!(
+            "the run ended after {} ns, but was planned for {planned_ns} ns",
+            run.end_ns
+        ),
+    });
+    Findings {
+        checked: 1,
+        breaches: early.into_iter().collect(),
+        ..Findings::default()
     }
-    let (jobs, misses) = (findings.checked, findings.breaches.len() as u64);
-    (findings, jobs, misses)
 }

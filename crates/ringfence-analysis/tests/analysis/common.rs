@@ -40,7 +40,10 @@ pub fn case() -> Case {
         claims: Claims {
             one_gang_at_a_time: true,
             hand_over_ns: 100,
-            share: None,
+            share: Some(ShareClaim {
+                limit_ns: 9000,
+                window_ns: 10_000,
+            }),
             budgets: Some(BudgetClaim {
                 period_ns: 1000,
                 quantum_bytes: 64,

@@ -185,7 +185,9 @@ fn a_gang_may_wait_when_the_share_is_used_up() {
                 window_ns,
             });
         });
-        verdict(events).passed()
+        let verdict = verdict(events);
+        let waits = verdict.claim(ClaimKind::WorkConservation).unwrap();
+        waits.outcome == Outcome::Pass
     };
     // 3950 ns of work before, and 100 ns of hand-over.
     assert!(limited(4050, 10_000, 5000));
@@ -400,8 +402,25 @@ fn the_end_of_another_partitions_gang_does_not_end_throttling() {
 
 #[test]
 fn a_gang_that_starts_when_throttling_ends_does_no_harm() {
-    let mut events = good();
+    let mut events = other_released_at(&[6800]);
+    declare(&mut events, |case| {
+        case.tasks[usize::from(OTHER)].period_ns = 6800;
+    });
     events.extend([on(6800, 2, 4), off(6890, 2, 4, Sleeping)]);
+    let (task, job) = (OTHER, 1);
+    let (started_ns, finished_ns) = (6800, 6890);
+    events.extend([
+        Event::JobStarted {
+            time_ns: started_ns,
+            task,
+            job,
+        },
+        Event::JobFinished {
+            time_ns: finished_ns,
+            task,
+            job,
+        },
+    ]);
     assert!(verdict(events).passed());
 }
 
@@ -446,6 +465,9 @@ fn a_missed_deadline() {
 #[test]
 fn a_job_whose_deadline_is_after_the_run_is_not_judged() {
     let mut events = good();
+    declare(&mut events, |case| {
+        case.tasks[usize::from(LOW)].period_ns = END_NS - 1;
+    });
     events.push(Event::JobReleased {
         time_ns: END_NS - 1,
         task: LOW,
@@ -521,4 +543,175 @@ fn evidence_is_the_first_breaches_and_the_rest_is_counted() {
     let claim = verdict.claim(ClaimKind::OneGangAtATime).unwrap();
     assert_eq!((claim.breaches, claim.evidence.len()), (40, 20));
     assert_eq!(claim.evidence[19].time_ns, 7000 + 19 * 100);
+}
+
+#[test]
+fn a_run_that_ends_early_is_not_complete() {
+    let planned = |duration_ns| {
+        let mut events = good();
+        declare(&mut events, |case| case.duration_ns = duration_ns);
+        events
+    };
+    assert!(verdict(planned(END_NS - 1)).passed());
+    let breaches = fails_only(planned(END_NS + 1), ClaimKind::CompleteRecord);
+    assert_eq!(seen(&breaches[0]), (END_NS, 1, None, vec![]));
+    assert!(breaches[0].text.contains("the run ended after"));
+}
+
+/// `other` with a period of 5000 and jobs at 0 and the given times.
+fn other_released_at(times_ns: &[u64]) -> Vec<Event> {
+    let mut events = good();
+    declare(&mut events, |case| {
+        case.tasks[usize::from(OTHER)].period_ns = 5000;
+    });
+    events.extend((1..).zip(times_ns).map(|(job, &time_ns)| {
+        let task = OTHER;
+        Event::JobReleased { time_ns, task, job }
+    }));
+    events
+}
+
+#[test]
+fn jobs_that_are_released_late_early_or_not_at_all() {
+    assert!(verdict(other_released_at(&[5000, 10_000])).passed());
+    assert!(verdict(other_released_at(&[5100, 10_100])).passed());
+    let breaches = fails_only(other_released_at(&[5101, 10_000]), ClaimKind::Releases);
+    assert_eq!(seen(&breaches[0]), (5000, 101, None, vec![]));
+    let breaches = fails_only(other_released_at(&[5000, 9999]), ClaimKind::Releases);
+    assert_eq!(seen(&breaches[0]), (9999, 1, None, vec![]));
+    let breaches = fails_only(other_released_at(&[]), ClaimKind::Releases);
+    assert_eq!(seen(&breaches[0]), (5000, END_NS - 5000, None, vec![]));
+    assert!(
+        breaches[0].text.contains("released 1 of 3 jobs"),
+        "{breaches:?}"
+    );
+}
+
+#[test]
+fn a_case_in_which_no_job_is_due_is_not_judged() {
+    let mut events = good();
+    declare(&mut events, |case| {
+        for task in &mut case.tasks {
+            task.deadline_ns = END_NS + 1;
+        }
+    });
+    let verdict = verdict(events);
+    assert!(!verdict.passed());
+    let claim = verdict.claim(ClaimKind::Deadlines).unwrap();
+    assert_eq!(claim.outcome, Outcome::NotJudged);
+}
+
+#[test]
+fn a_task_that_never_releases_a_job_is_not_judged() {
+    let mut events = good();
+    events.retain(|event| {
+        !matches!(
+            event,
+            Event::JobReleased { task: LOW, .. }
+                | Event::JobStarted { task: LOW, .. }
+                | Event::JobFinished { task: LOW, .. }
+        )
+    });
+    let verdict = verdict(events);
+    assert!(!verdict.passed());
+    let claim = verdict.claim(ClaimKind::Releases).unwrap();
+    assert_eq!(claim.outcome, Outcome::NotJudged);
+    assert!(claim.note.as_deref().unwrap().contains("'low'"));
+}
+
+#[test]
+fn more_real_time_work_than_the_share() {
+    let with = |limit_ns, window_ns| {
+        let mut events = good();
+        declare(&mut events, |case| {
+            case.claims.share = Some(ShareClaim {
+                limit_ns,
+                window_ns,
+            });
+        });
+        verdict(events)
+    };
+    let share = |limit_ns, window_ns| {
+        let verdict = with(limit_ns, window_ns);
+        let claim = verdict.claim(ClaimKind::Share).unwrap();
+        (claim.outcome, claim.evidence.clone())
+    };
+    // The left partition works for 6700 ns, the right one for 4950 ns.
+    assert_eq!(share(6600, 10_000).0, Outcome::Pass);
+    let (outcome, breaches) = share(6599, 10_000);
+    assert_eq!(outcome, Outcome::Fail);
+    assert_eq!(breaches.len(), 1);
+    assert_eq!(seen(&breaches[0]), (0, 10_000, None, vec![]));
+    assert!(breaches[0].text.contains("partition 'left'"));
+    // From 2000 to 4000 both partitions work all the time.
+    assert_eq!(share(1900, 2000).0, Outcome::Pass);
+    let (outcome, breaches) = share(1899, 2000);
+    assert_eq!(outcome, Outcome::Fail);
+    let at: Vec<u64> = breaches.iter().map(|breach| breach.time_ns).collect();
+    assert_eq!(at, [2000, 2000]);
+}
+
+#[test]
+fn a_refill_inside_a_period_does_not_end_throttling() {
+    for (time_ns, early_ns) in [(1999, 1), (2001, 999)] {
+        let refill = UnthrottleReason::Refill;
+        let mut events = good();
+        replace(
+            &mut events,
+            unthrottled(2000, refill),
+            unthrottled(time_ns, refill),
+        );
+        replace(&mut events, on(2000, 3, HOG), on(time_ns, 3, HOG));
+        let breaches = fails_only(events, ClaimKind::Throttling);
+        assert_eq!(seen(&breaches[0]), (time_ns, early_ns, Some(3), vec![]));
+    }
+}
+
+#[test]
+fn a_finish_without_work() {
+    // `other/0` never runs, although its job is said to start and to finish.
+    let mut events = good();
+    remove(&mut events, &on(50, 2, 4));
+    remove(&mut events, &off(5000, 2, 4, Sleeping));
+    events.push(off(0, 2, 4, Sleeping));
+    events.push(on(0, 2, 4));
+    events.sort_by_key(|event| matches!(event, Event::ThreadOff { .. }));
+    let breaches = fails_only(events, ClaimKind::Deadlines);
+    assert_eq!(seen(&breaches[0]), (5000, 0, None, vec![]));
+    assert!(breaches[0].text.contains("no thread of the task ran"));
+}
+
+#[test]
+fn a_thread_that_goes_on_after_the_finish() {
+    let breaches = fails_only(finish_low_at(6799), ClaimKind::Deadlines);
+    assert_eq!(seen(&breaches[0]), (6799, 0, None, vec![]));
+    assert!(breaches[0].text.contains("runs after that"));
+    // It is no miss: how many there are is what the jobs say.
+    assert_eq!(verdict(finish_low_at(6799)).misses, 0);
+}
+
+/// `other` is released at 0 and 2500; the first job finishes at `time_ns`, the
+/// second one starts at `next_ns`, and `other/0` never leaves its core.
+fn queued(time_ns: u64, next_ns: u64) -> Vec<Event> {
+    let mut events = other_released_at(&[2500, 5000, 7500, 10_000]);
+    declare(&mut events, |case| {
+        case.tasks[usize::from(OTHER)].period_ns = 2500;
+    });
+    let task = OTHER;
+    let finished = |time_ns, job| Event::JobFinished { time_ns, task, job };
+    replace(&mut events, finished(5000, 0), finished(time_ns, 0));
+    let started = Event::JobStarted {
+        time_ns: next_ns,
+        task,
+        job: 1,
+    };
+    events.extend([started, finished(5000, 1)]);
+    events
+}
+
+#[test]
+fn the_next_job_may_start_when_one_finishes() {
+    assert!(verdict(queued(3000, 3000)).passed());
+    let breaches = fails_only(queued(3000, 3001), ClaimKind::Deadlines);
+    assert_eq!(seen(&breaches[0]), (3000, 0, None, vec![]));
 }

@@ -7,7 +7,7 @@ use ringfence_record::event::Header;
 
 use super::data::{MOST_JOBS, task_names};
 use crate::report::Report;
-use crate::rows::tasks;
+use crate::rows::{percentile, tasks};
 use crate::units;
 use crate::wording::{self, Mark};
 
@@ -64,8 +64,8 @@ pub fn quantiles(summary: &Summary) -> Vec<TaskTable<'_>> {
                 units::duration_in_column(response.box_plot.lower_quartile_ns),
                 units::duration_in_column(response.median_ns),
                 units::duration_in_column(response.box_plot.upper_quartile_ns),
-                units::duration_in_column(response.p95_ns),
-                units::duration_in_column(response.p99_ns),
+                percentile(response.p95_ns, 95, response.count),
+                percentile(response.p99_ns, 99, response.count),
                 units::duration_in_column(response.max_ns),
             ];
             Some(QuantileRow {

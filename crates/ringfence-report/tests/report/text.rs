@@ -25,7 +25,27 @@ fn terminal_summary() {
         plain.lines().all(|line| line.chars().count() <= 80),
         "{plain}"
     );
+    for words in [
+        "Deadline",
+        "Left by real-time work",
+        "Of all cores",
+        "Nothing was promised.",
+        "Budgets: promised and held.",
+        "99 %: only where 100 jobs or more finished",
+    ] {
+        assert!(plain.contains(words), "{words}: {plain}");
+    }
     insta::assert_snapshot!(plain);
+}
+
+#[test]
+fn a_case_that_cannot_be_read_says_so_once() {
+    let mut report = sample::report();
+    report.summary.cases[0].statistics = None;
+    let plain =
+        anstream::adapter::strip_str(&text(|out| terminal::write(&report, out))).to_string();
+    assert!(plain.contains("The record of this case cannot be relied on."));
+    assert!(!plain.contains("could not be judged"), "{plain}");
 }
 
 #[test]

@@ -1,0 +1,58 @@
+//! Every task releases its jobs when they are due.
+
+use super::{Breach, Findings};
+use crate::case::CaseRun;
+
+/// Judges that a task whose first job is released at `r` releases job `n` at
+/// `r + n * period`, at most `hand_over_ns` later, up to the end of the run.
+/// The record does not say when the first job is due.
+pub(super) fn releases(run: &CaseRun) -> Findings {
+    let mut findings = Findings::default();
+    for (task, jobs) in run.case.tasks.iter().zip(&run.jobs) {
+        let Some(first) = jobs.first() else {
+            findings
+                .missing
+                .get_or_insert_with(|| format!("task '{}' never released a job", task.name));
+            continue;
+        };
+        let due_ns = |number: u64| {
+            let since_first_ns = number.saturating_mul(task.period_ns);
+            first.released_ns.saturating_add(since_first_ns)
+        };
+        findings.checked += jobs.len() as u64;
+        for (number, job) in (0..).zip(jobs) {
+            let due_ns = due_ns(number);
+            let latest_ns = due_ns.saturating_add(run.case.claims.hand_over_ns);
+            if !(due_ns..=latest_ns).contains(&job.released_ns) {
+                findings.breaches.push(Breach {
+                    time_ns: due_ns.min(job.released_ns),
+                    duration_ns: due_ns.abs_diff(job.released_ns),
+                    core: None,
+                    threads: Vec::new(),
+                    text: format!(
+                        "job {number} of task '{}' was released at {} ns, but was due at {due_ns} ns",
+                        task.name, job.released_ns
+                    ),
+                });
+            }
+        }
+        let next_ns = due_ns(jobs.len() as u64);
+        if next_ns < run.end_ns {
+            let missing = (run.end_ns - next_ns).div_ceil(task.period_ns);
+            findings.breaches.push(Breach {
+                time_ns: next_ns,
+                duration_ns: run.end_ns - next_ns,
+                core: None,
+                threads: Vec::new(),
+                text: format!(
+                    "job {} of task '{}' was due at {next_ns} ns and was not released; the task released {} of {} jobs",
+                    jobs.len(),
+                    task.name,
+                    jobs.len(),
+                    jobs.len() as u64 + missing
+                ),
+            });
+        }
+    }
+    findings
+}
