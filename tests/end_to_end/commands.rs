@@ -94,8 +94,10 @@ fn flags_select_cases_and_refuse_unknown_ones() {
         "{}",
         unknown.stderr
     );
-    let bare = ringfence(&house(), &format!("plan --duration 5 {scenario}")).expect(1);
-    assert!(bare.stderr.contains("expected a time"), "{}", bare.stderr);
+    let seconds = ringfence(&house(), &format!("plan --json -d 5 {scenario}")).expect(0);
+    assert_eq!(seconds.json()["duration_ns"], 5_000_000_000_u64);
+    let short = ringfence(&house(), &format!("plan -d 1ms {scenario}")).expect(1);
+    assert!(short.stderr.contains("--duration: "), "{}", short.stderr);
 }
 
 #[test]

@@ -63,7 +63,7 @@ pub struct Selection {
     /// Run only the case of this name (`solo` also selects every `solo/GANG`); repeatable
     #[arg(long = "case", value_name = "NAME")]
     pub cases: Vec<String>,
-    /// Length of each case instead of the scenario's, such as `500ms` or `2 s`
+    /// Length of each case instead of the scenario's: seconds, or with a unit such as `500ms` or `10m`
     #[arg(short, long)]
     pub duration: Option<String>,
     /// Seed instead of the scenario's

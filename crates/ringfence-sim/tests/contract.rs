@@ -8,8 +8,8 @@ mod board;
 
 use board::board;
 use ringfence_scenario::model::{Pattern, Phase, Program};
+use ringfence_sim::machine::compute::{ComputeMachine, ComputeStream};
 use ringfence_sim::machine::{ExactMachine, Machine, Picoseconds, Stop, StreamId};
-use ringfence_sim::rates::{RateMachine, RateStream};
 
 const CORES: u16 = 2;
 /// One job of each of the two streams, which only compute.
@@ -31,12 +31,12 @@ fn exact(lookahead: Picoseconds) -> impl Machine {
 }
 
 fn rate() -> impl Machine {
-    let stream = |owner| RateStream {
+    let stream = |owner| ComputeStream {
         owner,
         work_ps: Some(WORK_PS),
         slowed_by: Vec::new(),
     };
-    RateMachine::new(CORES, &[stream(0), stream(1)]).unwrap()
+    ComputeMachine::new(CORES, &[stream(0), stream(1)]).unwrap()
 }
 
 /// Runs `check` on a new machine of each kind.

@@ -12,26 +12,20 @@ pub fn load(selection: &Selection) -> Result<Scenario, Failure> {
     if let Some(seed) = selection.seed {
         scenario.seed = seed;
     }
-    if let Some(text) = &selection.duration {
-        scenario.duration_ns = duration(text)?;
-    }
     if !selection.cases.is_empty() {
         select_cases(&mut scenario, &selection.cases)?;
     }
-    Ok(scenario)
+    match &selection.duration {
+        Some(text) => with_duration(scenario, text),
+        None => Ok(scenario),
+    }
 }
 
-fn duration(text: &str) -> Result<u64, Failure> {
-    match quantity::TIME.parse(text) {
-        Ok(0) => Err(Failure::Error(
-            "--duration: found 0, expected more than 0".into(),
-        )),
-        Ok(duration_ns) => Ok(duration_ns),
-        Err(_) => Err(Failure::Error(format!(
-            "--duration: found '{text}', expected a time such as {}",
-            quantity::TIME.example
-        ))),
-    }
+fn with_duration(scenario: Scenario, text: &str) -> Result<Scenario, Failure> {
+    let duration_ns = quantity::parse_command_line_time(text);
+    duration_ns
+        .and_then(|duration_ns| scenario.with_duration(duration_ns))
+        .map_err(|problem| Failure::Error(format!("--duration: {problem}")))
 }
 
 fn select_cases(scenario: &mut Scenario, names: &[String]) -> Result<(), Failure> {
