@@ -2,16 +2,27 @@
 //!
 //! Ratios are second to first: below 1 the second is smaller.
 
+use std::cmp::Ordering;
+
 use serde::{Deserialize, Serialize};
 
 use crate::statistics::{BestEffortStatistics, CaseStatistics, TaskStatistics};
 use crate::summary::{CaseSummary, Summary};
+use crate::verdict::{ClaimKind, Outcome};
+
+/// Response times that differ by less than this, in percent of the longer one,
+/// are neither better nor worse.
+pub const NOTICEABLE_PERCENT: u64 = 1;
 
 /// Two records.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// What differs in what was run, and where.
     pub differences: Vec<Difference>,
+    /// Where and how the first record is damaged.
+    pub first_damage: Option<String>,
+    /// Where and how the second record is damaged.
+    pub second_damage: Option<String>,
     /// Cases of equal name, in the order of the first record.
     pub cases: Vec<CaseComparison>,
     /// Names of cases of the first record that the second lacks.
@@ -38,8 +49,11 @@ pub struct CaseComparison {
     pub first: String,
     /// Name of the second case.
     pub second: String,
-    /// Which is better: the one that is better for some task and worse for none.
+    /// Which is better: the one that keeps a claim that the other does not, or
+    /// else the one that is better for some task and worse for none.
     pub better: Better,
+    /// Claims that came out differently.
+    pub claims: Vec<ClaimChange>,
     /// What differs in what was run.
     pub differences: Vec<Difference>,
     /// Tasks of equal name.
@@ -60,6 +74,29 @@ pub enum Better {
     Equal,
     /// The first for some, the second for others.
     Mixed,
+    /// A side cannot be relied on.
+    Unknown,
+}
+
+/// A claim that came out differently in two cases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClaimChange {
+    /// Which claim.
+    pub kind: ClaimKind,
+    /// What came out on the first side.
+    pub first: Outcome,
+    /// What came out on the second side.
+    pub second: Outcome,
+}
+
+impl ClaimChange {
+    fn better(&self) -> Better {
+        match (self.first, self.second) {
+            (Outcome::Pass, Outcome::Fail | Outcome::NotJudged) => Better::First,
+            (Outcome::Fail | Outcome::NotJudged, Outcome::Pass) => Better::Second,
+            _ => Better::Equal,
+        }
+    }
 }
 
 /// A quantity on both sides. Its unit is in the name of the field that holds it.
@@ -79,7 +116,8 @@ pub struct TaskComparison {
     /// Name.
     pub task: String,
     /// Which is better: fewer missed deadlines per job, then the smaller 99th
-    /// percentile, then the smaller maximum of the response time.
+    /// percentile, then the smaller maximum of the response time. Times that
+    /// differ by less than [`NOTICEABLE_PERCENT`] count as equal.
     pub better: Better,
     /// Jobs released.
     pub jobs: Pair,
@@ -124,6 +162,8 @@ pub fn compare(first: &Summary, second: &Summary) -> Comparison {
         .collect();
     Comparison {
         differences: header_differences(first, second),
+        first_damage: first.damage.clone(),
+        second_damage: second.damage.clone(),
         cases,
         only_first: missing_names(first, second),
         only_second: missing_names(second, first),
@@ -146,13 +186,46 @@ pub fn compare_cases(first: &CaseSummary, second: &CaseSummary) -> CaseCompariso
         first.duration_ns,
         second.duration_ns,
     );
+    let claims = claim_changes(first, second);
     CaseComparison {
         first: first.name.clone(),
         second: second.name.clone(),
-        better: better_of_all(tasks.iter().map(|task| task.better)),
+        better: better_case(first, second, &claims, &tasks),
+        claims,
         differences,
         tasks,
         best_effort,
+    }
+}
+
+fn claim_changes(first: &CaseSummary, second: &CaseSummary) -> Vec<ClaimChange> {
+    let claims = first.verdict.claims.iter();
+    let changes = claims.filter_map(|claim| {
+        Some(ClaimChange {
+            kind: claim.kind,
+            first: claim.outcome,
+            second: second.verdict.claim(claim.kind)?.outcome,
+        })
+    });
+    changes
+        .filter(|change| change.first != change.second)
+        .collect()
+}
+
+/// A kept claim is worth more than a shorter time. Deadlines are compared task by task.
+fn better_case(
+    first: &CaseSummary,
+    second: &CaseSummary,
+    claims: &[ClaimChange],
+    tasks: &[TaskComparison],
+) -> Better {
+    if first.statistics.is_none() || second.statistics.is_none() {
+        return Better::Unknown;
+    }
+    let claims = claims.iter().filter(|c| c.kind != ClaimKind::Deadlines);
+    match better_of_all(claims.map(ClaimChange::better)) {
+        Better::Equal => better_of_all(tasks.iter().map(|task| task.better)),
+        better => better,
     }
 }
 
@@ -264,11 +337,23 @@ fn better_task(a: &TaskStatistics, b: &TaskStatistics) -> Better {
         let response = task.response.as_ref();
         response.map_or((u64::MAX, u64::MAX), |r| (r.p99_ns, r.max_ns))
     };
-    match misses.then_with(|| tail(a).cmp(&tail(b))) {
-        std::cmp::Ordering::Less => Better::First,
-        std::cmp::Ordering::Equal => Better::Equal,
-        std::cmp::Ordering::Greater => Better::Second,
+    let ((p99_a, max_a), (p99_b, max_b)) = (tail(a), tail(b));
+    let times = || compare_times(p99_a, p99_b).then_with(|| compare_times(max_a, max_b));
+    match misses.then_with(times) {
+        Ordering::Less => Better::First,
+        Ordering::Equal => Better::Equal,
+        Ordering::Greater => Better::Second,
     }
+}
+
+/// Orders times that differ noticeably.
+fn compare_times(a_ns: u64, b_ns: u64) -> Ordering {
+    let difference = u128::from(a_ns.abs_diff(b_ns)) * 100;
+    let noticeable = u128::from(a_ns.max(b_ns)) * u128::from(NOTICEABLE_PERCENT);
+    if difference < noticeable {
+        return Ordering::Equal;
+    }
+    a_ns.cmp(&b_ns)
 }
 
 fn better_of_all(each: impl Iterator<Item = Better>) -> Better {

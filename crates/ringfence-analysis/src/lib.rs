@@ -8,6 +8,7 @@
 pub mod case;
 pub mod compare;
 pub mod distribution;
+pub mod duration;
 pub mod read_case;
 pub mod run;
 pub mod statistics;

@@ -4,10 +4,13 @@ use std::io::Write;
 
 use anstyle::Style;
 use ringfence_analysis::compare::{
-    BestEffortComparison, Better, CaseComparison, Comparison, Difference, Pair, TaskComparison,
+    BestEffortComparison, Better, CaseComparison, Comparison, Difference, NOTICEABLE_PERCENT, Pair,
+    TaskComparison,
 };
+use ringfence_analysis::verdict::Outcome;
 
 use crate::text_table::{print, table};
+use crate::wording::claim_name;
 use crate::{Error, units};
 
 /// Stands in a cell without a value.
@@ -21,6 +24,22 @@ const NOTHING: &str = "–";
 /// When `out` fails.
 pub fn write(comparison: &Comparison, names: [&str; 2], out: &mut impl Write) -> Result<(), Error> {
     let bold = Style::new().bold();
+    for (name, damage) in names
+        .iter()
+        .zip([&comparison.first_damage, &comparison.second_damage])
+    {
+        if let Some(damage) = damage {
+            writeln!(out, "{bold}{name} is damaged: {damage}{bold:#}")?;
+        }
+    }
+    for case in &comparison.cases {
+        for change in &case.claims {
+            let [first, second] = [change.first, change.second].map(outcome);
+            let claim = claim_name(change.kind);
+            let title = title(case);
+            writeln!(out, "{bold}{title}: {claim}: {first} → {second}.{bold:#}")?;
+        }
+    }
     for case in &comparison.cases {
         writeln!(
             out,
@@ -73,8 +92,18 @@ fn better(better: Better, [first, second]: [&str; 2]) -> String {
     match better {
         Better::First => format!("{first} is better"),
         Better::Second => format!("{second} is better"),
-        Better::Equal => "no difference".into(),
-        Better::Mixed => "each is better for some task".into(),
+        Better::Equal => format!("no difference of {NOTICEABLE_PERCENT} % or more"),
+        Better::Mixed => "each is better in some way".into(),
+        Better::Unknown => "unknown, for a record of it cannot be relied on".into(),
+    }
+}
+
+fn outcome(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Pass => "held",
+        Outcome::Fail => "broken",
+        Outcome::NotClaimed => "not claimed",
+        Outcome::NotJudged => "not judged",
     }
 }
 

@@ -8,6 +8,7 @@ use super::spans::union;
 use super::tolerances::intolerable_budgets;
 use super::{Breach, Findings};
 use crate::case::{BudgetInForce, CaseRun, CoreRun, Interval, Sample, Throttle};
+use crate::duration::exact;
 
 /// Judges the best-effort bytes of every core in every period of the regulator.
 ///
@@ -248,9 +249,10 @@ fn exceeded(core: u16, seen: Use, direction: Direction, allowed_bytes: u64) -> B
         core: Some(core),
         threads: Vec::new(),
         text: format!(
-            "best-effort work on core {core} {} {} bytes in {duration_ns} ns; budget and quantum allow {allowed_bytes}",
+            "best-effort work on core {core} {} {} bytes in {}; budget and quantum allow {allowed_bytes}",
             direction.verb(),
-            seen.bytes
+            seen.bytes,
+            exact(duration_ns)
         ),
     }
 }

@@ -146,6 +146,49 @@ fn better_for_one_task_and_worse_for_another_is_mixed() {
     );
 }
 
+#[test]
+fn what_cannot_be_read_is_not_called_equal() {
+    let bytes = record(1, &[good()]);
+    let whole = summary(&bytes);
+    let cut = summary(&bytes[..bytes.len() - 40]);
+    let c = compare(&whole, &cut);
+    assert_eq!(c.cases[0].better, Better::Unknown);
+    assert!(c.first_damage.is_none() && c.second_damage.unwrap().contains("ends early"));
+}
+
+#[test]
+fn a_broken_claim_is_worse_than_a_longer_time() {
+    let mut broken = good();
+    replace(
+        &mut broken,
+        sample(2000, 1964, 1014),
+        sample(2000, 1965, 1014),
+    );
+    let s = summary(&record(1, &[good(), broken]));
+    let c = compare_cases(&s.cases[0], &s.cases[1]);
+    assert_eq!(c.better, Better::First);
+    assert_eq!(c.claims.len(), 1);
+    assert_eq!(c.claims[0].kind, ClaimKind::Budgets);
+    assert_eq!(
+        (c.claims[0].first, c.claims[0].second),
+        (Outcome::Pass, Outcome::Fail)
+    );
+}
+
+#[test]
+fn less_than_a_percent_is_no_difference() {
+    let finish_other = |time_ns| {
+        let mut events = good();
+        let (task, job) = (OTHER, 0);
+        let at = |time_ns| Event::JobFinished { time_ns, task, job };
+        replace(&mut events, at(5000), at(time_ns));
+        summary(&record(1, &[in_order(events)]))
+    };
+    let better = |time_ns| compare(&finish_other(5000), &finish_other(time_ns)).cases[0].better;
+    assert_eq!(better(5050), Better::Equal);
+    assert_eq!(better(5051), Better::First);
+}
+
 proptest! {
     /// Events lost, repeated and moved: an error or a verdict, never a panic.
     #[test]
