@@ -35,7 +35,13 @@ fn check_names_file_line_and_column_and_what_to_do() {
     let problems = ringfence(folder.path(), "check --json broken.toml")
         .expect(1)
         .json();
-    assert_eq!(problems["problems"][0]["line"], line);
+    let lines: Vec<_> = problems["problems"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|problem| &problem["line"])
+        .collect();
+    assert!(lines.iter().any(|&found| found == line), "{problems}");
 }
 
 #[test]
@@ -69,7 +75,7 @@ fn a_dry_run_is_the_plan_and_writes_nothing() {
     assert_eq!(plan.stdout, dry.stdout);
     assert!(
         plan.stdout
-            .contains("50 MB/s requested, 49.984 MB/s applied (781 lines a period)")
+            .contains("50 MB/s requested, 49984 KB/s applied (781 lines a period)")
     );
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }

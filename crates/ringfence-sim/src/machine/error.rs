@@ -49,8 +49,8 @@ pub enum MachineError {
         /// What is wrong with it.
         reason: String,
     },
-    /// A program for the rate machine.
-    #[error("compute programs have no memory accesses; the rate machine runs them")]
+    /// A program for the machine without memory.
+    #[error("compute programs have no memory accesses; the machine without memory runs them")]
     ComputeProgram,
 }
 
