@@ -143,7 +143,8 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Writes complete sections that were built apart.
+    /// Writes complete sections that were built apart, through to the output, so
+    /// that a run that is stopped later has lost none of them.
     ///
     /// # Errors
     /// [`WriteError::OutOfPlace`] when either side lacks a `CaseEnd`, and [`WriteError::Io`].
@@ -151,6 +152,7 @@ impl<W: Write> Writer<W> {
         self.place.expect_outside()?;
         section.place.expect_outside()?;
         self.output.write_all(&section.bytes)?;
+        self.output.flush()?;
         self.events += section.events;
         Ok(())
     }

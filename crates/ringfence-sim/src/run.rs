@@ -80,34 +80,36 @@ pub enum CaseError {
     },
 }
 
-/// Runs every case of `scenario` and appends one section for each, in order.
+/// Runs every case of `scenario` and appends one section for each, in order and
+/// as soon as it and those before it are complete.
 ///
 /// # Errors
-/// The first case that cannot run, before any section is written; or the
-/// record's output.
-pub fn run<W: Write>(
+/// The first case, in order, that cannot run, after the sections before it; or
+/// the record's output.
+pub fn run<W: Write + Send>(
     scenario: &Scenario,
     options: &RunOptions<'_>,
     writer: &mut Writer<W>,
 ) -> Result<(), RunError> {
-    let sections = run_cases(scenario, options)?;
-    for section in &sections {
-        writer.append_section(section)?;
-    }
-    Ok(())
-}
-
-fn run_cases(scenario: &Scenario, options: &RunOptions<'_>) -> Result<Vec<Section>, RunError> {
     let next = AtomicUsize::new(0);
-    let results: Mutex<Vec<_>> = Mutex::new((0..scenario.cases.len()).map(|_| None).collect());
+    let appender = Mutex::new(Appender {
+        writer,
+        waiting: scenario.cases.iter().map(|_| None).collect(),
+        appended: 0,
+        result: Ok(()),
+    });
     let work = || {
         loop {
             let case = next.fetch_add(1, Ordering::Relaxed);
-            if case >= scenario.cases.len() {
+            let Some(name) = scenario.cases.get(case).map(|case| &case.name) else {
                 break;
-            }
-            let result = run_case(scenario, case, options);
-            results.lock().unwrap_or_else(PoisonError::into_inner)[case] = Some(result);
+            };
+            let result = run_case(scenario, case, options).map_err(|cause| RunError::Case {
+                case: name.clone(),
+                cause,
+            });
+            let mut appender = appender.lock().unwrap_or_else(PoisonError::into_inner);
+            appender.take(case, result);
         }
     };
     std::thread::scope(|scope| {
@@ -116,19 +118,32 @@ fn run_cases(scenario: &Scenario, options: &RunOptions<'_>) -> Result<Vec<Sectio
         }
         work();
     });
-    let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
-    scenario
-        .cases
-        .iter()
-        .zip(results)
-        .map(|(case, result)| {
-            let result = result.expect("every case has run when the scope ends");
-            result.map_err(|cause| RunError::Case {
-                case: case.name.clone(),
-                cause,
-            })
-        })
-        .collect()
+    appender
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)
+        .result
+}
+
+/// Puts sections that are completed in any order into the record in theirs.
+struct Appender<'a, W: Write> {
+    writer: &'a mut Writer<W>,
+    waiting: Vec<Option<Result<Section, RunError>>>,
+    /// Cases whose sections are in the record.
+    appended: usize,
+    result: Result<(), RunError>,
+}
+
+impl<W: Write> Appender<'_, W> {
+    fn take(&mut self, case: usize, result: Result<Section, RunError>) {
+        self.waiting[case] = Some(result);
+        while self.result.is_ok()
+            && let Some(result) = self.waiting.get_mut(self.appended).and_then(Option::take)
+        {
+            let append = |section| Ok(self.writer.append_section(&section)?);
+            self.result = result.and_then(append);
+            self.appended += 1;
+        }
+    }
 }
 
 fn run_case(

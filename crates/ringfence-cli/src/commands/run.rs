@@ -1,5 +1,6 @@
 //! `ringfence run`: a scenario into a record, and its verdict.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use ringfence_record::Writer;
@@ -11,7 +12,6 @@ use sha2::{Digest, Sha256};
 
 use crate::arguments::{self, Run};
 use crate::commands::{plan, report, selection};
-use crate::files::write_whole;
 use crate::outcome::{Failure, Outcome};
 use crate::progress::CaseBars;
 
@@ -58,14 +58,37 @@ fn record(
             arguments::Fault::NeverThrottle => Fault::NoThrottle,
         }),
     };
-    let result = write_whole(output, |out| -> Result<(), Box<dyn std::error::Error>> {
-        let mut writer = Writer::new(out, header)?;
-        ringfence_sim::run::run(scenario, &options, &mut writer)?;
-        writer.finish()?;
-        Ok(())
-    });
+    let partial = partial(output);
+    let file = File::create(&partial).map_err(|error| Failure::file(&partial, error))?;
+    let result = write_record(scenario, header, &options, file);
     bars.clear();
-    result
+    result.map_err(|error| {
+        Failure::Error(format!(
+            "{error}; the cases before are in {}",
+            partial.display()
+        ))
+    })?;
+    std::fs::rename(&partial, output).map_err(|error| Failure::file(output, error))
+}
+
+/// Where a record grows, case by case, until it is complete: an interrupted run
+/// leaves the cases that it has finished, and an older record as it was.
+fn partial(output: &Path) -> PathBuf {
+    let mut name = output.as_os_str().to_owned();
+    name.push(".part");
+    name.into()
+}
+
+fn write_record(
+    scenario: &Scenario,
+    header: &Header,
+    options: &RunOptions<'_>,
+    file: File,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let mut writer = Writer::new(file, header)?;
+    ringfence_sim::run::run(scenario, options, &mut writer)?;
+    writer.finish()?;
+    Ok(())
 }
 
 fn machine_threads() -> usize {
