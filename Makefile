@@ -9,11 +9,14 @@ SHELL := /bin/bash
 WITH := if [ -f .cache/env ]; then . .cache/env; fi;
 RINGFENCE := target/release/ringfence
 FUZZ_SECONDS ?= 600
+# Property tests draw the same cases in every `make test`; `make explore` draws new ones.
+export PROPTEST_RNG_SEED ?= 1
+PROPTEST_CASES ?= 3000
 C_FILES = $(shell git ls-files '*.c' '*.h')
 SHELL_FILES = $(shell git ls-files ':!fuzz/corpus' | xargs -r awk \
         'FNR == 1 && /^.!.*sh$$/ || FNR == 2 && /shellcheck shell=/ {print FILENAME} FNR == 2 {nextfile}')
 
-.PHONY: help demo test setup-demo setup-test build format format-check lint unit \
+.PHONY: help demo test setup-demo setup-test build format format-check lint unit explore \
         proofs mutants page-test fuzz bench results docs generate clean
 
 help: ## List the commands
@@ -50,6 +53,10 @@ lint: ## Clippy, shellcheck, and the policy core under three compilers
 
 unit: build ## All Rust tests
 	@$(WITH) cargo test --workspace --locked
+
+explore: ## Property tests on new random cases, PROPTEST_CASES of each; not part of the tests
+	@$(WITH) env -u PROPTEST_RNG_SEED PROPTEST_CASES=$(PROPTEST_CASES) \
+	    cargo test --workspace --locked --no-fail-fast
 
 proofs: ## Prove the policy core with Frama-C WP and Z3
 	@$(WITH) $(MAKE) --no-print-directory -C policy prove

@@ -195,6 +195,30 @@ fn best_effort_work_is_free_once_the_share_is_used_up() {
     }
 }
 
+/// What arrives while an idle core handles an interrupt waits until it has, and
+/// is then handled as one: a burst does not put the core out of reach.
+#[test]
+fn interrupts_of_an_idle_core_do_not_pile_up() {
+    const TIME_NS: u64 = 100 * US;
+    const BURST_NS: u64 = 300 * US;
+    let waits =
+        |name, priority, offset_ns| gang(priority, vec![task(name, offset_ns, TIME_NS, &[0])]);
+    // Core 0 handles the first release until its interrupt is over; the others
+    // come meanwhile, and so does the end of the gang that keeps them waiting.
+    let handled_ns = BURST_NS + COSTS.interrupt_ns;
+    let blocker_ns = handled_ns - 500 - SWITCH_NS;
+    let last_ns = BURST_NS + 1000;
+    let gangs = vec![
+        gang(9, vec![task("blocker", 0, blocker_ns, &[1])]),
+        waits("first", 1, BURST_NS),
+        waits("second", 2, BURST_NS + 500),
+        waits("last", 3, last_ns),
+    ];
+    let runs = run(COSTS, 2, ShareLimit::Off, gangs, vec![]);
+    let expected = handled_ns + SWITCH_NS + TIME_NS - last_ns;
+    assert_eq!(responses_ns(case(&runs, "gang"), "last"), [expected]);
+}
+
 #[test]
 fn a_slice_begins_anew_after_throttling() {
     let job = gang(5, vec![task("job", 30 * US, 50 * US, &[1])]);

@@ -1,8 +1,9 @@
 //! One gang hands its partition over to the next: when cores leave a gang,
 //! when its share is used up, and who is told.
 
-use super::{Os, PS_PER_NS, Timer, number};
+use super::{Os, Timer, number};
 use crate::machine::Machine;
+use crate::time::PS_PER_NS;
 
 impl<M: Machine> Os<'_, M> {
     /// Tells the policy that `core` runs no gang any more; whether it did.

@@ -3,8 +3,9 @@
 use ringfence_record::event::OffReason;
 
 use super::jobs::{Arrival, Release};
-use super::{Os, PS_PER_NS, Timer, stream};
+use super::{Os, Timer, stream};
 use crate::machine::Machine;
+use crate::time::PS_PER_NS;
 
 impl<M: Machine> Os<'_, M> {
     /// A task's next job is released by a timer on each of its threads' cores.

@@ -78,6 +78,7 @@ use ringfence_record::{Section, WriteError};
 use ringfence_scenario::model::{Case, Scenario};
 
 use crate::machine::{Machine, Picoseconds, Stop, StreamId};
+use crate::time::PS_PER_NS;
 use gangs::Gangs;
 use jobs::Jobs;
 use meter::Meter;
@@ -86,8 +87,6 @@ use regulation::Regulation;
 use run_queue::{FairQueue, RealTimeQueue};
 use timers::{Timer, Timers};
 pub use workload::{Class, TaskEntry, ThreadEntry, TooManyThreads, Workload};
-
-const PS_PER_NS: u64 = 1000;
 
 /// An enforcer broken on purpose, to show that the verdict on a record catches it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,6 +146,19 @@ struct Core {
     real_time: RealTimeQueue,
     fair: FairQueue,
     meter: Meter,
+}
+
+impl Core {
+    /// When it can choose, if it has to at `now`. A core that executes is
+    /// interrupted at once, and the machine says when it lets go. An idle one
+    /// may still be inside the kernel, with interrupts off: what arrives
+    /// meanwhile waits, and costs one interrupt however much of it there is.
+    fn can_choose_at(&self, now: Picoseconds) -> Picoseconds {
+        match self.executing {
+            true => now,
+            false => now.max(self.ready_at),
+        }
+    }
 }
 
 /// The operating system of one case, on machine `M`.
@@ -296,13 +308,14 @@ impl<'a, M: Machine> Os<'a, M> {
         }
     }
 
-    /// The next time at which something is due. While a core has to choose that is now.
+    /// The next time at which a timer is due or a core can make its choice.
     fn horizon(&self) -> Picoseconds {
-        if self.cores.iter().any(|core| core.must_choose) {
-            return self.now;
-        }
-        let next = self.timers.next_at();
-        next.map_or(self.end, |at| at.min(self.end))
+        let choices = self.cores.iter().filter(|core| core.must_choose);
+        let choices = choices.map(|core| core.can_choose_at(self.now));
+        choices
+            .chain(self.timers.next_at())
+            .min()
+            .map_or(self.end, |at| at.min(self.end))
     }
 
     fn advance(&mut self, to: Picoseconds) {
@@ -338,10 +351,11 @@ impl<'a, M: Machine> Os<'a, M> {
         }
     }
 
-    /// Lets the cores choose that have to; those that execute are interrupted first.
+    /// Lets the cores choose that have to and can; those that execute are interrupted first.
     fn choose(&mut self) {
         for core in 0..self.cores.len() {
-            if !self.cores[core].must_choose {
+            let state = &self.cores[core];
+            if !state.must_choose || state.can_choose_at(self.now) > self.now {
                 continue;
             }
             if self.cores[core].executing {

@@ -4,6 +4,7 @@ use ringfence_record::event::{Case, Counters, Event, OffReason, UnthrottleReason
 use ringfence_record::{Section, WriteError};
 
 use crate::machine::Picoseconds;
+use crate::time::PS_PER_NS;
 
 /// The record of one case.
 #[derive(Debug, Default)]
@@ -21,7 +22,7 @@ impl Recorder {
 
     /// From now on events happen at `now`, rounded down to nanoseconds.
     pub(super) fn set_time(&mut self, now: Picoseconds) {
-        self.time_ns = now / 1000;
+        self.time_ns = now / PS_PER_NS;
     }
 
     /// Time of the events that are written now.

@@ -10,6 +10,7 @@ use ringfence_scenario::model::{Scenario, Tolerance};
 use super::gangs::Gangs;
 use super::workload::Workload;
 use crate::machine::Picoseconds;
+use crate::time::PS_PER_NS;
 
 const PRIORITIES: usize = 100;
 
@@ -62,7 +63,7 @@ impl Regulation {
         }
         Ok(Self {
             domain: Domain::new(&cpus)?,
-            period_ps: period_ns * 1000,
+            period_ps: period_ns * PS_PER_NS,
             line_bytes,
             tolerance,
             told: vec![None; scenario.partitions.len()],
