@@ -6,9 +6,12 @@ use std::cmp::Ordering;
 
 use serde::{Deserialize, Serialize};
 
+use crate::differences::{header_differences, push_difference};
 use crate::statistics::{BestEffortStatistics, CaseStatistics, TaskStatistics};
 use crate::summary::{CaseSummary, Summary};
 use crate::verdict::{ClaimKind, Outcome};
+
+pub use crate::differences::Difference;
 
 /// Response times that differ by less than this, in percent of the longer one,
 /// are neither better nor worse.
@@ -29,17 +32,6 @@ pub struct Comparison {
     pub only_first: Vec<String>,
     /// Names of cases of the second record that the first lacks.
     pub only_second: Vec<String>,
-}
-
-/// Something about the set-up that is not the same.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Difference {
-    /// What, such as `seed`.
-    pub what: String,
-    /// Its value on the first side.
-    pub first: String,
-    /// Its value on the second side.
-    pub second: String,
 }
 
 /// Two cases.
@@ -161,7 +153,7 @@ pub fn compare(first: &Summary, second: &Summary) -> Comparison {
         .filter_map(|case| Some(compare_cases(case, find_case(second, &case.name)?)))
         .collect();
     Comparison {
-        differences: header_differences(first, second),
+        differences: header_differences(&first.header, &second.header),
         first_damage: first.damage.clone(),
         second_damage: second.damage.clone(),
         cases,
@@ -243,43 +235,6 @@ fn missing_names(from: &Summary, in_other: &Summary) -> Vec<String> {
 
 fn length_ns(case: &CaseSummary) -> u64 {
     case.end_ns.unwrap_or_default()
-}
-
-fn push_difference<T: PartialEq + ToString>(
-    differences: &mut Vec<Difference>,
-    what: &str,
-    first: T,
-    second: T,
-) {
-    if first != second {
-        differences.push(Difference {
-            what: what.into(),
-            first: first.to_string(),
-            second: second.to_string(),
-        });
-    }
-}
-
-fn header_differences(first: &Summary, second: &Summary) -> Vec<Difference> {
-    let (a, b) = (&first.header, &second.header);
-    let kernel = |kernel: &Option<String>| kernel.as_deref().unwrap_or("none").to_owned();
-    let mut differences = Vec::new();
-    for (what, first, second) in [
-        ("target", &a.target, &b.target),
-        (
-            "ringfence version",
-            &a.ringfence_version,
-            &b.ringfence_version,
-        ),
-        ("scenario", &a.scenario, &b.scenario),
-        ("scenario SHA-256", &a.scenario_sha256, &b.scenario_sha256),
-        ("platform", &a.platform, &b.platform),
-        ("kernel", &kernel(&a.kernel), &kernel(&b.kernel)),
-    ] {
-        push_difference(&mut differences, what, first, second);
-    }
-    push_difference(&mut differences, "seed", a.seed, b.seed);
-    differences
 }
 
 fn task_differences(first: &CaseStatistics, second: &CaseStatistics) -> Vec<Difference> {

@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Who wrote the record, and on what.
+/// Who wrote the record, on what, and from what.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     /// Target that ran the scenario: `sim`, `linux` or `hyp`.
@@ -18,14 +18,55 @@ pub struct Header {
     pub scenario: String,
     /// The scenario's description.
     pub description: String,
-    /// SHA-256 of the scenario file, lower-case hexadecimal.
-    pub scenario_sha256: String,
     /// Name of the platform.
     pub platform: String,
     /// Kernel that ran it; `None` for a simulation.
     pub kernel: Option<String>,
     /// Seed of the run.
     pub seed: u64,
+    /// What the command line changed in the scenario or broke on purpose: a flag
+    /// with its value each, as `--seed 2`; the short form of a flag as its long one.
+    pub overrides: Vec<String>,
+    /// The files that the run was made from, each once, in the order in which
+    /// they were first read: the scenario comes first.
+    pub inputs: Vec<Input>,
+}
+
+/// A file that a run was made from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Input {
+    /// What it was read as.
+    pub kind: InputKind,
+    /// Its path as it was given: for a scenario on the command line, for the
+    /// others in the scenario file. `None` when it is built into ringfence.
+    pub path: Option<String>,
+    /// Bytes that it has.
+    pub size_bytes: u64,
+    /// SHA-256 of these bytes, lower-case hexadecimal.
+    pub sha256: String,
+}
+
+/// What a file was read as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum InputKind {
+    /// The scenario.
+    Scenario,
+    /// The platform that the scenario names.
+    Platform,
+    /// A recorded memory trace that the scenario names.
+    Trace,
+}
+
+impl InputKind {
+    /// What it is, as a noun.
+    pub fn noun(self) -> &'static str {
+        match self {
+            InputKind::Scenario => "scenario",
+            InputKind::Platform => "platform",
+            InputKind::Trace => "trace",
+        }
+    }
 }
 
 /// One case: what ran, under which rules.

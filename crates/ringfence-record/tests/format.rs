@@ -12,10 +12,24 @@ fn header() -> Header {
         ringfence_version: "0.1.0".into(),
         scenario: "demo".into(),
         description: "eyes next to hogs".into(),
-        scenario_sha256: "ab".repeat(32),
         platform: "raspberry-pi-3".into(),
         kernel: None,
         seed: 7,
+        overrides: vec!["--seed 7".into()],
+        inputs: vec![
+            input(InputKind::Scenario, Some("scenarios/demo.toml")),
+            input(InputKind::Platform, None),
+            input(InputKind::Trace, Some("eyes.rftrace")),
+        ],
+    }
+}
+
+fn input(kind: InputKind, path: Option<&str>) -> Input {
+    Input {
+        kind,
+        path: path.map(Into::into),
+        size_bytes: 300,
+        sha256: "ab".repeat(32),
     }
 }
 
@@ -142,13 +156,22 @@ fn ends(bytes: &[u8]) -> Vec<u64> {
     ends
 }
 
-/// The sample as format version 1 wrote it. When this differs, a type in
-/// event.rs has changed: raise `VERSION` and put the new bytes there.
+/// The sample as this version of the format wrote it. When this differs, a type
+/// in event.rs has changed: raise `VERSION`, write the new bytes with
+/// `UPDATE=1 cargo test`, and remove the old ones.
 #[test]
 fn the_format_stays_what_it_is() {
-    let kept = include_bytes!("format-1.record");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests");
+    let path = format!(
+        "{folder}/format-{}.record",
+        ringfence_record::format::VERSION
+    );
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&path, record(&sample_events())).unwrap();
+    }
+    let kept = std::fs::read(path).unwrap();
     assert!(record(&sample_events()) == kept);
-    assert_eq!(read_all(kept).0, sample_events());
+    assert_eq!(read_all(&kept).0, sample_events());
 }
 
 #[test]
@@ -243,11 +266,11 @@ fn other_files_and_other_versions_are_told_apart() {
     ));
     assert!(matches!(read_all(b"PK").1, Some(RecordError::NotARecord)));
     let mut newer = record(&sample_events());
-    newer[8] = 2;
+    newer[8] = 3;
     let text = read_all(&newer).1.unwrap().to_string();
     assert_eq!(
         text,
-        "this record has format version 2, but this ringfence reads version 1; read it with a newer ringfence"
+        "this record has format version 3, but this ringfence reads version 2; read it with a newer ringfence"
     );
 }
 

@@ -1,7 +1,7 @@
 //! `ringfence plan`: what a run would do.
 
 use ringfence_scenario::model::Scenario;
-use ringfence_scenario::quantity;
+use ringfence_scenario::{Disk, quantity};
 use ringfence_sim::plan::{BudgetPlan, CasePlan, Plan};
 
 use crate::arguments;
@@ -11,7 +11,8 @@ use crate::outcome::{Failure, Outcome};
 
 /// Plans the selected cases.
 pub fn run(arguments: &arguments::Plan) -> Result<Outcome, Failure> {
-    show(&selection::load(&arguments.selection)?, arguments.json)
+    let scenario = selection::load(&arguments.selection, &Disk)?;
+    show(&scenario, arguments.json)
 }
 
 /// Prints the plan of a scenario.

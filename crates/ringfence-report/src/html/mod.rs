@@ -11,7 +11,7 @@ use askama::Template;
 
 use crate::report::Report;
 use crate::rows::{self, BestEffortRow, TaskRow};
-use crate::{Error, wording};
+use crate::{Error, set_up, wording};
 use data::{Group, PageData};
 use tables::{Card, ClaimRow, TaskTable, TimelineTable};
 
@@ -43,7 +43,7 @@ struct Page<'a> {
     legend: Vec<Key>,
     timelines: Vec<TimelineTable<'a>>,
     claims: Vec<ClaimRow<'a>>,
-    set_up: Vec<(&'static str, String)>,
+    set_up: Vec<(String, String)>,
     glossary: &'static [(&'static str, &'static str)],
     version: &'static str,
     data: String,
@@ -91,10 +91,7 @@ pub fn write(report: &Report, out: &mut impl Write) -> Result<(), Error> {
         .collect();
     let page = Page {
         title: &summary.header.scenario,
-        eyebrow: format!(
-            "{} on {} ({})",
-            summary.header.scenario, summary.header.platform, summary.header.target
-        ),
+        eyebrow: set_up::title(&summary.header),
         headline: wording::headline(summary),
         description: &summary.header.description,
         damage: summary.damage.as_deref(),
