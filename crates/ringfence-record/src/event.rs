@@ -159,6 +159,8 @@ pub struct Task {
     pub period_ns: u64,
     /// Relative deadline in nanoseconds.
     pub deadline_ns: u64,
+    /// When its first job is due to be released, in nanoseconds since the start of the case.
+    pub offset_ns: u64,
 }
 
 /// A thread.

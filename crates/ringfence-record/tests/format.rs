@@ -66,6 +66,7 @@ fn case(name: &str) -> Case {
             gang: 0,
             period_ns: 1000,
             deadline_ns: 1000,
+            offset_ns: 5,
         }],
         threads: vec![Thread {
             name: "eyes/0".into(),
@@ -354,7 +355,7 @@ prop_compose! {
         budgets in option::of(any::<(u64, u64)>()),
         partitions in vec((any_name(), vec(any::<u16>(), 0..4)), 0..3),
         gangs in vec((any_name(), any::<(u16, u8, Option<u64>, Option<u64>)>()), 0..3),
-        tasks in vec((any_name(), any::<(u16, u64, u64)>()), 0..3),
+        tasks in vec((any_name(), any::<(u16, u64, u64, u64)>()), 0..3),
         threads in vec((any_name(), any::<Option<u16>>()), 0..3),
     ) -> Case {
         Case {
@@ -386,11 +387,12 @@ prop_compose! {
                 .collect(),
             tasks: tasks
                 .into_iter()
-                .map(|(name, (gang, period_ns, deadline_ns))| Task {
+                .map(|(name, (gang, period_ns, deadline_ns, offset_ns))| Task {
                     name,
                     gang,
                     period_ns,
                     deadline_ns,
+                    offset_ns,
                 })
                 .collect(),
             threads: threads

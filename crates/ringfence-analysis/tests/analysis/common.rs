@@ -28,6 +28,7 @@ pub fn case() -> Case {
         gang,
         period_ns: 20_000,
         deadline_ns: 10_000,
+        offset_ns: 0,
     };
     let thread = |name: &str, task| Thread {
         name: name.into(),

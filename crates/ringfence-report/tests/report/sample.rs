@@ -244,6 +244,7 @@ impl Made {
                     gang: index as u16,
                     period_ns: task.spec.period_ns,
                     deadline_ns: task.spec.deadline_ns,
+                    offset_ns: 0,
                 })
                 .collect(),
             threads,

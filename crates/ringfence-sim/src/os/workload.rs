@@ -199,6 +199,7 @@ fn declare_task(entry: &TaskEntry<'_>) -> event::Task {
         gang: narrow(entry.gang),
         period_ns: entry.task.period_ns,
         deadline_ns: entry.task.deadline_ns,
+        offset_ns: entry.task.offset_ns,
     }
 }
 
