@@ -2,5 +2,6 @@
 
 mod commands;
 mod corpus;
+mod interruption;
 mod ringfence;
 mod runs;

@@ -1,5 +1,9 @@
 //! The record format against arbitrary events and against damage at every byte.
 
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::rc::Rc;
+
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -321,6 +325,35 @@ fn a_writer_refuses_events_out_of_place() {
         writer.append_section(&open),
         Err(WriteError::OutOfPlace(_))
     ));
+}
+
+/// Bytes that can be looked at while a writer writes them.
+#[derive(Clone, Default)]
+struct Shared(Rc<RefCell<Vec<u8>>>);
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn an_appended_section_is_in_the_output_at_once() {
+    let events = &sample_events()[..2];
+    let mut section = Section::new();
+    events
+        .iter()
+        .for_each(|event| section.write(event).unwrap());
+    let output = Shared::default();
+    let mut writer = Writer::new(output.clone(), &header()).unwrap();
+    writer.append_section(&section).unwrap();
+    let (read, error) = read_all(&output.0.borrow());
+    assert_eq!(read, events);
+    assert!(matches!(error, Some(RecordError::Truncated { .. })));
 }
 
 #[test]
