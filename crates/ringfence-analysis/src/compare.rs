@@ -7,6 +7,7 @@ use std::cmp::Ordering;
 use serde::{Deserialize, Serialize};
 
 use crate::differences::{header_differences, push_difference};
+use crate::duration::exact;
 use crate::statistics::{BestEffortStatistics, CaseStatistics, TaskStatistics};
 use crate::summary::{CaseSummary, Summary};
 use crate::verdict::{ClaimKind, Outcome};
@@ -174,9 +175,9 @@ pub fn compare_cases(first: &CaseSummary, second: &CaseSummary) -> CaseCompariso
     };
     push_difference(
         &mut differences,
-        "planned length in ns",
-        first.duration_ns,
-        second.duration_ns,
+        "planned length",
+        exact(first.duration_ns),
+        exact(second.duration_ns),
     );
     let claims = claim_changes(first, second);
     CaseComparison {
@@ -243,15 +244,15 @@ fn task_differences(first: &CaseStatistics, second: &CaseStatistics) -> Vec<Diff
         let name = &a.task;
         push_difference(
             &mut differences,
-            &format!("period of '{name}' in ns"),
-            a.period_ns,
-            b.period_ns,
+            &format!("period of '{name}'"),
+            exact(a.period_ns),
+            exact(b.period_ns),
         );
         push_difference(
             &mut differences,
-            &format!("deadline of '{name}' in ns"),
-            a.deadline_ns,
-            b.deadline_ns,
+            &format!("deadline of '{name}'"),
+            exact(a.deadline_ns),
+            exact(b.deadline_ns),
         );
     }
     differences

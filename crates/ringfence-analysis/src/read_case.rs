@@ -8,6 +8,7 @@ use crate::case::{
     BudgetInForce, CaseRun, CoreRun, GangActive, Interval, Job, JobEnd, Message, Occupation,
     Sample, ThreadRun, Throttle,
 };
+use crate::duration::exact;
 
 /// Longest case that is read, in nanoseconds: 78 hours. Up to here the core
 /// time of 65535 cores fits 64 bits.
@@ -16,8 +17,9 @@ pub const MAX_CASE_NS: u64 = 1 << 48;
 /// A section that contradicts itself or has no end.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "case '{name}', event {event} at {time_ns} ns: {what}; the target that wrote this record has a fault, or the record is damaged",
-    name = case.name
+    "case '{name}', event {event} at {time}: {what}; the target that wrote this record has a fault, or the record is damaged",
+    name = case.name,
+    time = exact(*time_ns)
 )]
 pub struct CaseError {
     /// What the section declares.
@@ -164,12 +166,15 @@ impl CaseReader {
     fn advance(&mut self, time_ns: u64) -> Result<(), String> {
         if time_ns < self.now_ns {
             return Err(format!(
-                "time goes back to {time_ns} ns, but events come in the order of time"
+                "time goes back to {}, but events come in the order of time",
+                exact(time_ns)
             ));
         }
         if time_ns > MAX_CASE_NS {
             return Err(format!(
-                "it is at {time_ns} ns, but a case lasts at most {MAX_CASE_NS} ns"
+                "it is at {}, but a case lasts at most {}",
+                exact(time_ns),
+                exact(MAX_CASE_NS)
             ));
         }
         self.now_ns = time_ns;

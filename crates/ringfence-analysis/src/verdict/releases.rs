@@ -2,7 +2,7 @@
 
 use super::{Breach, Findings};
 use crate::case::CaseRun;
-use crate::duration::exact;
+use crate::duration::readable;
 
 /// Judges that a task releases job `n` at `offset + n * period`, at most
 /// `hand_over_ns` later, up to the end of the run.
@@ -33,10 +33,15 @@ pub(super) fn releases(run: &CaseRun) -> Findings {
                     core: None,
                     threads: Vec::new(),
                     text: format!(
-                        "job {number} of task '{}' was released at {}, but was due at {}",
+                        "job {number} of task '{}', due at {}, was released {} {}",
                         task.name,
-                        exact(job.released_ns),
-                        exact(due_ns)
+                        readable(due_ns),
+                        readable(due_ns.abs_diff(job.released_ns)),
+                        if job.released_ns < due_ns {
+                            "early"
+                        } else {
+                            "late"
+                        }
                     ),
                 });
             }
@@ -53,7 +58,7 @@ pub(super) fn releases(run: &CaseRun) -> Findings {
                     "job {} of task '{}' was due at {} and was not released; the task released {} of {} jobs",
                     jobs.len(),
                     task.name,
-                    exact(next_ns),
+                    readable(next_ns),
                     jobs.len(),
                     jobs.len() as u64 + missing
                 ),

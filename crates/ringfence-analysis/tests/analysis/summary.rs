@@ -120,7 +120,7 @@ fn a_comparison_says_what_differs_and_which_is_better() {
 
     let case = &c.cases[0];
     assert_eq!(case.differences.len(), 1);
-    assert_eq!(case.differences[0].what, "deadline of 'high' in ns");
+    assert_eq!(case.differences[0].what, "deadline of 'high'");
     assert_eq!(case.better, Better::Second);
     assert_eq!(case.tasks[usize::from(HIGH)].better, Better::Equal);
     let low = &case.tasks[usize::from(LOW)];

@@ -1,5 +1,6 @@
 //! `ringfence plan`: what a run would do.
 
+use ringfence_analysis::duration::readable;
 use ringfence_scenario::model::Scenario;
 use ringfence_scenario::{Disk, quantity};
 use ringfence_sim::plan::{BudgetPlan, CasePlan, Plan};
@@ -32,7 +33,7 @@ fn text(plan: &Plan) -> String {
         plan.scenario,
         plan.platform,
         plan.cases.len(),
-        quantity::TIME.format(plan.duration_ns),
+        readable(plan.duration_ns),
         plan.seed
     );
     for case in &plan.cases {
@@ -46,7 +47,7 @@ fn case_text(case: &CasePlan) -> String {
     if let Some(budgets) = &case.claims.budgets {
         text += &format!(
             ", budgets refilled every {}, at most {} over in a period",
-            quantity::TIME.format(budgets.period_ns),
+            readable(budgets.period_ns),
             quantity::SIZE.format(budgets.quantum_bytes)
         );
     }
