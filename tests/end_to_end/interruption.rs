@@ -45,9 +45,11 @@ fn an_interrupted_run_leaves_its_finished_cases_and_the_next_run_replaces_them()
         );
         assert_eq!(fs::read(&partial).unwrap(), whole[..bytes as usize]);
 
-        let report = ringfence(folder, "report --json run.rfr.part").expect(1);
-        assert!(report.stderr.contains("ends early"), "{}", report.stderr);
-        let summary = report.json();
+        let text = ringfence(folder, "report run.rfr.part").expect(1).stdout;
+        assert!(text.contains("the record ends early"), "{text}");
+        let summary = ringfence(folder, "report --json run.rfr.part")
+            .expect(1)
+            .json();
         assert_eq!(summary["passed"], false);
         assert!(summary["damage"].as_str().unwrap().contains("ends early"));
         let finished = &summary["cases"][0];

@@ -118,7 +118,8 @@ pub struct TaskComparison {
     pub missed: Pair,
     /// Median response time; `None` when a side finished no job.
     pub median_ns: Option<Pair>,
-    /// 99th percentile of the response time; `None` as above.
+    /// 99th percentile of the response time; `None` as above, and when a side
+    /// finished fewer than 100 jobs, of which it would be the longest.
     pub p99_ns: Option<Pair>,
     /// Longest response time; `None` as above.
     pub max_ns: Option<Pair>,
@@ -200,8 +201,11 @@ fn claim_changes(first: &CaseSummary, second: &CaseSummary) -> Vec<ClaimChange> 
             second: second.verdict.claim(claim.kind)?.outcome,
         })
     });
+    // Of a section that cannot be read, only that is worth saying.
+    let readable = first.statistics.is_some() && second.statistics.is_some();
     changes
         .filter(|change| change.first != change.second)
+        .filter(|change| readable || change.kind == ClaimKind::CompleteRecord)
         .collect()
 }
 
@@ -278,7 +282,9 @@ fn compare_tasks(first: &CaseStatistics, second: &CaseStatistics) -> Vec<TaskCom
                 jobs: Pair::of(a.jobs, b.jobs),
                 missed: Pair::of(a.missed, b.missed),
                 median_ns: responses.map(|(a, b)| Pair::of(a.median_ns, b.median_ns)),
-                p99_ns: responses.map(|(a, b)| Pair::of(a.p99_ns, b.p99_ns)),
+                p99_ns: responses
+                    .filter(|(a, b)| a.tells_percentile(99) && b.tells_percentile(99))
+                    .map(|(a, b)| Pair::of(a.p99_ns, b.p99_ns)),
                 max_ns: responses.map(|(a, b)| Pair::of(a.max_ns, b.max_ns)),
             }
         })

@@ -17,7 +17,8 @@ pub const MAX_CASE_NS: u64 = 1 << 48;
 /// A section that contradicts itself or has no end.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "case '{name}', event {event} at {time}: {what}; the target that wrote this record has a fault, or the record is damaged",
+    "case '{name}', event {event} at {time}: {}",
+    self.explanation(),
     name = case.name,
     time = exact(*time_ns)
 )]
@@ -30,6 +31,19 @@ pub struct CaseError {
     pub time_ns: u64,
     /// What was found and what was expected.
     pub what: String,
+    /// Whether it is only that the record goes no further.
+    pub is_cut: bool,
+}
+
+impl CaseError {
+    /// What was found, and what to make of it.
+    pub fn explanation(&self) -> String {
+        let what = &self.what;
+        if self.is_cut {
+            return what.clone();
+        }
+        format!("{what}; the target that wrote this record has a fault, or the record is damaged")
+    }
 }
 
 /// Reads the events of one case, one at a time.
@@ -95,6 +109,9 @@ impl CaseReader {
     pub fn finish(mut self) -> Result<CaseRun, CaseError> {
         if self.fault.is_none() && !self.ended {
             self.fail("the record goes no further, but the case has no CaseEnd".into());
+            if let Some(fault) = &mut self.fault {
+                fault.is_cut = true;
+            }
         }
         match self.fault {
             Some(fault) => Err(fault),
@@ -108,6 +125,7 @@ impl CaseReader {
             event: self.event,
             time_ns: self.now_ns,
             what,
+            is_cut: false,
         });
     }
 

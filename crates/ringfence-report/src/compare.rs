@@ -10,7 +10,7 @@ use ringfence_analysis::compare::{
 use ringfence_analysis::verdict::Outcome;
 
 use crate::text_table::{print, table};
-use crate::wording::claim_name;
+use crate::wording::{FEW_JOBS, claim_name};
 use crate::{Error, units};
 
 /// Stands in a cell without a value.
@@ -143,7 +143,9 @@ fn tasks(cases: &[CaseComparison], names: [&str; 2], out: &mut impl Write) -> Re
             table.add_row([&blank[..], &ratios(task)].concat());
         }
     }
-    print(&table, out)
+    print(&table, out)?;
+    writeln!(out, "{FEW_JOBS}\n")?;
+    Ok(())
 }
 
 fn side(task: &TaskComparison, name: &str, of: fn(&Pair) -> u64) -> [String; 6] {

@@ -1,5 +1,6 @@
 //! Cases side by side, as rows of words: the terminal and the page show the same.
 
+use ringfence_analysis::distribution::Distribution;
 use ringfence_analysis::statistics::{CoreStatistics, TaskStatistics};
 use ringfence_analysis::summary::{CaseSummary, Summary};
 
@@ -71,7 +72,7 @@ impl<'a> TaskRow<'a> {
             jobs: task.jobs,
             missed: task.missed,
             median: time(response.map(|r| r.median_ns)),
-            p99: response.map_or_else(|| NOTHING.into(), |r| percentile(r.p99_ns, 99, r.count)),
+            p99: response.map_or_else(|| NOTHING.into(), |r| percentile(r, 99, r.p99_ns)),
             longest: time(response.map(|r| r.max_ns)),
             deadline: units::duration(task.deadline_ns),
             slowdown: slowdown.map_or_else(|| NOTHING.into(), units::factor),
@@ -93,11 +94,9 @@ pub fn is_solo(case: &CaseSummary) -> bool {
     case.name == "solo" || case.name.starts_with("solo/")
 }
 
-/// A percentile's value. With fewer values than `100 / (100 - percent)` it would
-/// only repeat the largest one.
-pub fn percentile(ns: u64, percent: u64, count: u64) -> String {
-    let enough = count * (100 - percent) >= 100;
-    time(enough.then_some(ns))
+/// A percentile's value; nothing when it would only repeat the largest one.
+pub fn percentile(response: &Distribution, percent: u64, ns: u64) -> String {
+    time(response.tells_percentile(percent).then_some(ns))
 }
 
 fn time(ns: Option<u64>) -> String {

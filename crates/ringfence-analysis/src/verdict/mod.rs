@@ -166,7 +166,7 @@ pub fn unreadable(error: &CaseError) -> Verdict {
             duration_ns: 0,
             core: None,
             threads: Vec::new(),
-            text: error.to_string(),
+            text: format!("event {}: {}", error.event, error.explanation()),
         }],
         note: None,
     };

@@ -157,7 +157,8 @@ fn begin_and_end() {
     events.pop();
     let error = read(&events).unwrap_err();
     assert_eq!(error.time_ns, END_NS);
-    assert!(error.what.contains("has no CaseEnd"));
+    assert!(error.is_cut && error.what.contains("has no CaseEnd"));
+    assert!(!error.to_string().contains("has a fault"), "{error}");
 }
 
 /// The error of a case that declares something impossible.

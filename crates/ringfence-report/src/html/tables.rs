@@ -65,8 +65,8 @@ pub fn quantiles(summary: &Summary) -> Vec<TaskTable<'_>> {
                 units::duration_in_column(response.box_plot.lower_quartile_ns),
                 units::duration_in_column(response.median_ns),
                 units::duration_in_column(response.box_plot.upper_quartile_ns),
-                percentile(response.p95_ns, 95, response.count),
-                percentile(response.p99_ns, 99, response.count),
+                percentile(response, 95, response.p95_ns),
+                percentile(response, 99, response.p99_ns),
                 units::duration_in_column(response.max_ns),
             ];
             Some(QuantileRow {
