@@ -43,6 +43,11 @@ fn the_demo_misses_deadlines_without_isolation_and_meets_them_with_it() {
     let co_run = task(case(&summary, "co-run"), "susan");
     assert_eq!(co_run["missed"], co_run["jobs"]);
     assert_eq!(task(case(&summary, "rt-gang"), "susan")["missed"], 0);
+    let executed = |name: &str| {
+        let threads = &case(&summary, name)["statistics"]["best_effort"];
+        threads[0]["accesses"].as_u64().expect("accesses")
+    };
+    assert!(executed("co-run") > executed("rt-gang") && executed("rt-gang") > 0);
     for kind in ["one-gang-at-a-time", "budgets", "deadlines"] {
         assert_eq!(
             claim(case(&summary, "rt-gang"), kind)["outcome"],

@@ -132,6 +132,9 @@ pub struct BestEffortComparison {
     pub thread: String,
     /// Core time in every second of the run.
     pub core_time_ns_per_second: Pair,
+    /// Memory accesses executed in every second of the run; `None` when a record
+    /// does not tell.
+    pub accesses_per_second: Option<Pair>,
     /// Bytes read and written in every second of the run; `None` when a side
     /// cannot tell the thread's bytes from another's.
     pub bytes_per_second: Option<Pair>,
@@ -334,6 +337,10 @@ fn compare_best_effort(
     let bytes = |thread: &BestEffortStatistics| {
         Some(thread.read_bytes?.saturating_add(thread.write_bytes?))
     };
+    let rates = |a: Option<u64>, b: Option<u64>| {
+        let (a, b) = a.zip(b)?;
+        Some(Pair::of(per_second(a, first_ns), per_second(b, second_ns)))
+    };
     first
         .best_effort
         .iter()
@@ -345,9 +352,8 @@ fn compare_best_effort(
                     per_second(a.core_time_ns, first_ns),
                     per_second(b.core_time_ns, second_ns),
                 ),
-                bytes_per_second: bytes(a)
-                    .zip(bytes(b))
-                    .map(|(a, b)| Pair::of(per_second(a, first_ns), per_second(b, second_ns))),
+                accesses_per_second: rates(a.accesses, b.accesses),
+                bytes_per_second: rates(bytes(a), bytes(b)),
             })
         })
         .collect()

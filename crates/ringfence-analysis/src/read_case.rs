@@ -172,6 +172,9 @@ impl CaseReader {
             Event::Throttled { core, .. } => self.throttled(core)?,
             Event::Unthrottled { core, reason, .. } => self.unthrottled(core, reason)?,
             Event::Counters { core, counters, .. } => self.sample(core, counters)?,
+            Event::ThreadExecuted {
+                thread, accesses, ..
+            } => self.executed(thread, accesses)?,
             Event::Message { ref text, .. } => self.run.messages.push(Message {
                 time_ns,
                 text: text.clone(),
@@ -422,6 +425,19 @@ impl CaseReader {
             time_ns: self.now_ns,
             counters,
         });
+        Ok(())
+    }
+
+    fn executed(&mut self, thread: u16, accesses: u64) -> Result<(), String> {
+        self.check_thread(thread)?;
+        let before = self.run.threads[usize::from(thread)]
+            .accesses
+            .replace(accesses);
+        if before.is_some_and(|before| accesses < before) {
+            return Err(format!(
+                "thread {thread} has executed fewer accesses than before"
+            ));
+        }
         Ok(())
     }
 

@@ -327,6 +327,17 @@ pub enum Event {
         /// Totals since the case began.
         counters: Counters,
     },
+    /// How many memory accesses a thread has executed since the case began,
+    /// whether they went beyond its caches or not. Told of best-effort threads
+    /// when a case ends, by targets that can count them.
+    ThreadExecuted {
+        /// When.
+        time_ns: u64,
+        /// Index into [`Case::threads`].
+        thread: u16,
+        /// Accesses; only grow.
+        accesses: u64,
+    },
     /// Something a reader should know.
     Message {
         /// When.
@@ -358,6 +369,7 @@ impl Event {
             | Event::Throttled { time_ns, .. }
             | Event::Unthrottled { time_ns, .. }
             | Event::Counters { time_ns, .. }
+            | Event::ThreadExecuted { time_ns, .. }
             | Event::Message { time_ns, .. }
             | Event::CaseEnd { time_ns } => Some(time_ns),
         }

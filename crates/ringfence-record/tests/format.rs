@@ -133,6 +133,11 @@ fn sample_events() -> Vec<Event> {
                 llc_misses: 6,
             },
         },
+        Event::ThreadExecuted {
+            time_ns,
+            thread,
+            accesses: 1 << 40,
+        },
         Event::Message {
             time_ns,
             text: "warm".into(),
@@ -241,7 +246,7 @@ fn a_lost_frame_is_missed_at_the_end() {
     assert_eq!(events.len(), sample_events().len() - 1);
     let text = error.unwrap().to_string();
     assert!(
-        text.contains("had 17 events when it was written, but 16 are here"),
+        text.contains("had 18 events when it was written, but 17 are here"),
         "{text}"
     );
 }
@@ -499,6 +504,11 @@ fn any_event() -> impl Strategy<Value = Event> {
                 llc_accesses: totals[4],
                 llc_misses: totals[5],
             },
+        }),
+        any::<(u64, u16, u64)>().prop_map(|(time_ns, thread, accesses)| Event::ThreadExecuted {
+            time_ns,
+            thread,
+            accesses
         }),
         (any::<u64>(), any_name()).prop_map(|(time_ns, text)| Event::Message { time_ns, text }),
     ]

@@ -1,7 +1,7 @@
 //! Cases side by side, as rows of words: the terminal and the page show the same.
 
 use ringfence_analysis::distribution::Distribution;
-use ringfence_analysis::statistics::{CoreStatistics, TaskStatistics};
+use ringfence_analysis::statistics::{BestEffortStatistics, CoreStatistics, TaskStatistics};
 use ringfence_analysis::summary::{CaseSummary, Summary};
 
 use crate::units;
@@ -143,6 +143,86 @@ impl<'a> BestEffortRow<'a> {
             throttled: units::percent(total(|core| core.throttled_ns) as f64 / all_ns),
         })
     }
+}
+
+/// What a best-effort entry of the scenario did in a case, its threads together.
+pub struct ThroughputRow<'a> {
+    /// First row of its entry.
+    pub first: bool,
+    pub work: &'a str,
+    pub case: &'a str,
+    pub core_time: String,
+    /// Memory accesses executed per second.
+    pub accesses: String,
+    /// Bytes read and written per second.
+    pub traffic: String,
+}
+
+/// All best-effort work in all cases, grouped by entry; none where no record
+/// tells what was executed.
+pub fn throughput_rows(summary: &Summary) -> Vec<ThroughputRow<'_>> {
+    let threads = || summary.cases.iter().flat_map(best_effort);
+    if threads().all(|thread| thread.accesses.is_none()) {
+        return Vec::new();
+    }
+    let mut works: Vec<&str> = Vec::new();
+    for work in threads().map(|thread| work_name(&thread.thread)) {
+        if !works.contains(&work) {
+            works.push(work);
+        }
+    }
+    let mut rows = Vec::new();
+    for work in works {
+        let before = rows.len();
+        let of_cases = summary.cases.iter();
+        rows.extend(of_cases.filter_map(|case| ThroughputRow::of(case, work)));
+        rows[before].first = true;
+    }
+    rows
+}
+
+impl<'a> ThroughputRow<'a> {
+    fn of(case: &'a CaseSummary, work: &'a str) -> Option<Self> {
+        let threads: Vec<&BestEffortStatistics> = best_effort(case)
+            .filter(|thread| work_name(&thread.thread) == work)
+            .collect();
+        if threads.is_empty() {
+            return None;
+        }
+        let end_ns = case.end_ns?.max(1) as f64;
+        let bytes = |thread: &BestEffortStatistics| {
+            Some(thread.read_bytes?.saturating_add(thread.write_bytes?))
+        };
+        // Unknown of one thread is unknown of all.
+        let rate = |each: &dyn Fn(&BestEffortStatistics) -> Option<u64>,
+                    unit: fn(f64) -> String| {
+            let sum = threads
+                .iter()
+                .map(|thread| each(thread))
+                .sum::<Option<u64>>();
+            sum.map_or_else(|| NOTHING.into(), |sum| unit(sum as f64 * 1e9 / end_ns))
+        };
+        Some(ThroughputRow {
+            first: false,
+            work,
+            case: &case.name,
+            core_time: units::duration_in_column(threads.iter().map(|t| t.core_time_ns).sum()),
+            accesses: rate(&|thread| thread.accesses, units::millions),
+            traffic: rate(&bytes, units::bandwidth),
+        })
+    }
+}
+
+/// The best-effort threads of a case that can be relied on.
+fn best_effort(case: &CaseSummary) -> impl Iterator<Item = &BestEffortStatistics> {
+    case.statistics
+        .iter()
+        .flat_map(|statistics| &statistics.best_effort)
+}
+
+/// Name of the entry that a best-effort thread belongs to: `hog` of `hog/3`.
+pub fn work_name(thread: &str) -> &str {
+    thread.rsplit_once('/').map_or(thread, |(work, _)| work)
 }
 
 /// Core time that real-time work left over in a case.

@@ -43,6 +43,7 @@ pub fn write(report: &Report, out: &mut impl Write) -> Result<(), Error> {
     tasks(summary, out)?;
     slack(summary, out)?;
     best_effort(summary, out)?;
+    throughput(summary, out)?;
     for case in &summary.cases {
         breaches(case, out)?;
     }
@@ -183,6 +184,20 @@ fn best_effort(summary: &Summary, out: &mut impl Write) -> Result<(), Error> {
             &row.written,
             &row.throttled,
         ]);
+    }
+    print(&table, out)
+}
+
+fn throughput(summary: &Summary, out: &mut impl Write) -> Result<(), Error> {
+    let rows = rows::throughput_rows(summary);
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let header = ["Throughput", "Case", "Core time", "Accesses", "Traffic"];
+    let mut table = table(&header, 2);
+    for row in rows {
+        let work = if row.first { row.work } else { "" };
+        table.add_row([work, row.case, &row.core_time, &row.accesses, &row.traffic]);
     }
     print(&table, out)
 }

@@ -213,6 +213,11 @@ pub fn good() -> Vec<Event> {
         on(6800, 3, HOG),
         sample(7000, 7900, 3900),
         sample(END_NS, 20_000, 9000),
+        Event::ThreadExecuted {
+            time_ns: END_NS,
+            thread: HOG,
+            accesses: 500,
+        },
         Event::CaseEnd { time_ns: END_NS },
     ]);
     events

@@ -141,6 +141,13 @@ fn throttling_and_counters() {
         counters,
     };
     assert!(refused_after(1, more).contains("more bytes on core 0 than the core did"));
+    let last = good().len() - 2;
+    let fewer = Event::ThreadExecuted {
+        time_ns: END_NS,
+        thread: HOG,
+        accesses: 499,
+    };
+    assert!(refused_after(last, fewer).contains("fewer accesses than before"));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::io::Write;
 use askama::Template;
 
 use crate::report::Report;
-use crate::rows::{self, BestEffortRow, TaskRow};
+use crate::rows::{self, BestEffortRow, SlackRow, TaskRow, ThroughputRow};
 use crate::{Error, set_up, wording};
 use data::{Group, PageData};
 use tables::{Card, ClaimRow, TaskTable, TimelineTable};
@@ -36,7 +36,8 @@ struct Page<'a> {
     cards: Vec<Card<'a>>,
     task_rows: Vec<TaskRow<'a>>,
     best_effort_rows: Vec<BestEffortRow<'a>>,
-    slack_rows: Vec<crate::rows::SlackRow<'a>>,
+    throughput_rows: Vec<ThroughputRow<'a>>,
+    slack_rows: Vec<SlackRow<'a>>,
     few_jobs: &'static str,
     quantile_names: &'static [&'static str],
     tasks: Vec<TaskTable<'a>>,
@@ -98,7 +99,8 @@ pub fn write(report: &Report, out: &mut impl Write) -> Result<(), Error> {
         cards: summary.cases.iter().map(Card::of).collect(),
         task_rows: rows::task_rows(summary),
         best_effort_rows: rows::best_effort_rows(summary),
-        slack_rows: crate::rows::slack_rows(summary),
+        throughput_rows: rows::throughput_rows(summary),
+        slack_rows: rows::slack_rows(summary),
         few_jobs: crate::wording::FEW_JOBS,
         quantile_names: &tables::QUANTILES,
         tasks: tables::quantiles(summary),

@@ -427,6 +427,10 @@ impl Machine for ExactMachine {
         self.cores[usize::from(core)].traffic
     }
 
+    fn executed(&self, stream: StreamId) -> Option<u64> {
+        Some(self.accesses(stream))
+    }
+
     fn set_traffic_limit(&mut self, core: u16, limit: TrafficLimit) {
         let core = usize::from(core);
         self.cores[core].limit = limit;

@@ -131,6 +131,9 @@ pub trait Machine {
     /// Traffic of `core` so far.
     fn traffic(&self, core: u16) -> CoreTraffic;
 
+    /// Memory accesses that `stream` has issued; `None` on a machine without memory.
+    fn executed(&self, stream: StreamId) -> Option<u64>;
+
     /// Arms the limit of the best-effort traffic of `core`.
     fn set_traffic_limit(&mut self, core: u16, limit: TrafficLimit);
 }
