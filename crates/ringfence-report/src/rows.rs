@@ -128,8 +128,11 @@ impl<'a> BestEffortRow<'a> {
         if statistics.best_effort.is_empty() {
             return None;
         }
-        let total =
-            |field: fn(&CoreStatistics) -> u64| statistics.cores.iter().map(field).sum::<u64>();
+        // A damaged record may count as far as 64 bits go, on every core.
+        let total = |field: fn(&CoreStatistics) -> u64| {
+            let fields = statistics.cores.iter().map(field);
+            fields.fold(0, u64::saturating_add)
+        };
         let end_ns = case.end_ns?.max(1) as f64;
         let all_ns = end_ns * statistics.cores.len().max(1) as f64;
         let core_time_ns = total(|core| core.best_effort_ns);
@@ -196,10 +199,8 @@ impl<'a> ThroughputRow<'a> {
         // Unknown of one thread is unknown of all.
         let rate = |each: &dyn Fn(&BestEffortStatistics) -> Option<u64>,
                     unit: fn(f64) -> String| {
-            let sum = threads
-                .iter()
-                .map(|thread| each(thread))
-                .sum::<Option<u64>>();
+            let mut amounts = threads.iter().map(|thread| each(thread));
+            let sum = amounts.try_fold(0_u64, |sum, amount| Some(sum.saturating_add(amount?)));
             sum.map_or_else(|| NOTHING.into(), |sum| unit(sum as f64 * 1e9 / end_ns))
         };
         Some(ThroughputRow {
