@@ -52,6 +52,14 @@ fn case_text(case: &CasePlan) -> String {
         );
     }
     text.push('\n');
+    for class in &case.classes_of_service {
+        text += &format!(
+            "  class of service {}: ways {}, colours {}\n",
+            class.name,
+            ranges(&class.ways),
+            ranges(&class.colours)
+        );
+    }
     for gang in &case.gangs {
         text += &format!(
             "  gang {} (partition {}, priority {}): read {}, write {}\n",
@@ -63,15 +71,26 @@ fn case_text(case: &CasePlan) -> String {
         );
     }
     for thread in &case.threads {
-        let cores: Vec<_> = thread.cores.iter().map(u16::to_string).collect();
+        let class = thread.class_of_service.as_ref();
         text += &format!(
-            "  thread {} ({}): core {}\n",
+            "  thread {} ({}): core {}{}\n",
             thread.name,
             thread.gang.as_deref().unwrap_or("best effort"),
-            cores.join(", ")
+            ranges(&thread.cores),
+            class.map_or_else(String::new, |class| format!(", class of service {class}"))
         );
     }
     text
+}
+
+/// Ascending numbers as people write them: `0-3, 8`.
+fn ranges(numbers: &[u16]) -> String {
+    let runs = numbers.chunk_by(|a, b| a + 1 == *b);
+    let texts = runs.map(|run| match run {
+        [one] => one.to_string(),
+        _ => format!("{}-{}", run[0], run[run.len() - 1]),
+    });
+    texts.collect::<Vec<_>>().join(", ")
 }
 
 fn budget_text(budget: &BudgetPlan) -> String {
