@@ -4,7 +4,7 @@
 mod agenda;
 pub(crate) mod cache;
 pub mod compute;
-mod core;
+pub(crate) mod core;
 pub mod dram;
 pub mod error;
 mod exact;
