@@ -1,0 +1,433 @@
+//! From a scenario to what the response-time analysis works on.
+
+use std::collections::BTreeMap;
+
+use ringfence_scenario::model::{
+    Case, Compute, Gang, Overrun, Program, Scenario, Scheduling, ShareLimit, Task, Tolerance,
+};
+
+use super::interference::{AccessCosts, BestEffort};
+use super::system::{self, Costs, Partition, Share};
+
+/// What a run claims about the machine under it, see [`ringfence_record::event::Claims`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MachineClaims {
+    /// How long a core needs to leave its thread after another core wants it to.
+    pub hand_over_ns: u64,
+    /// Bytes that a core moves between reaching its limit and standing still.
+    pub quantum_bytes: u64,
+}
+
+/// What was seen of a task in a run on its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct Measured {
+    /// Its longest response.
+    pub execution_ns: u64,
+    /// Accesses of one job to the LLC, on average over the run and rounded up.
+    pub llc_accesses: u64,
+}
+
+/// Why a scenario cannot be analysed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ProblemError {
+    /// The case runs gangs side by side.
+    #[error(
+        "case `{case}` schedules by fixed priority, which runs gangs side by side; \
+         the analysis needs a case with scheduling = \"gang\""
+    )]
+    NotOneGangAtATime {
+        /// Name of the case.
+        case: String,
+    },
+    /// The execution time of a program that is no compute program is not known.
+    #[error(
+        "task `{task}` has no known execution time: give it `known = {{ wcet = \"...\" }}`, \
+         or take it from simulation with --measure"
+    )]
+    NoExecutionTime {
+        /// Name of the task.
+        task: String,
+    },
+    /// Two tasks of one gang share a core, and one waits at barriers.
+    #[error(
+        "tasks `{phased}` and `{other}` run in one gang and share a core, and `{phased}` has \
+         barriers, at which each can hold up the other; give them cores of their own, or \
+         different priorities"
+    )]
+    SharedCoreWithBarriers {
+        /// Task with barriers.
+        phased: String,
+        /// The other one.
+        other: String,
+    },
+}
+
+/// A case to analyse.
+#[derive(Debug, Clone, Copy)]
+pub struct Problem<'a> {
+    /// The scenario.
+    pub scenario: &'a Scenario,
+    /// The case of it.
+    pub case: &'a Case,
+    /// What the machine claims.
+    pub claims: MachineClaims,
+    /// Execution times that were measured, by task. They count where the scenario states none.
+    pub measured: &'a BTreeMap<String, Measured>,
+}
+
+/// Another tolerance for all gangs of a partition and priority: lines that each
+/// best-effort core may read, and as many that it may write, in a period.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TriedTolerance {
+    /// Index of the partition.
+    pub partition: usize,
+    /// Priority of the gangs.
+    pub priority: u8,
+    /// Lines each way.
+    pub lines_each_way: u64,
+}
+
+impl<'a> Problem<'a> {
+    /// The partitions that have tasks, in the order of the scenario.
+    ///
+    /// # Errors
+    /// What the analysis cannot handle.
+    pub fn partitions(
+        &self,
+        tried: Option<TriedTolerance>,
+    ) -> Result<Vec<Partition>, ProblemError> {
+        if self.case.scheduling != Scheduling::Gang {
+            return Err(ProblemError::NotOneGangAtATime {
+                case: self.case.name.clone(),
+            });
+        }
+        let mut partitions = Vec::new();
+        for index in self.used_partitions() {
+            let tasks: Vec<system::Task> = self
+                .gangs()
+                .filter(|gang| gang.partition == index)
+                .flat_map(|gang| gang.tasks.iter().map(move |task| (gang, task)))
+                .map(|(gang, task)| self.task(gang, task, tried))
+                .collect::<Result<_, _>>()?;
+            refuse_shared_barriers(&tasks)?;
+            partitions.push(Partition {
+                name: self.scenario.partitions[index].name.clone(),
+                tasks,
+                costs: self.costs(),
+                share: share(self.scenario.share),
+                refill_period_ns: self
+                    .is_regulated()
+                    .then_some(self.scenario.regulation.period_ns),
+            });
+        }
+        Ok(partitions)
+    }
+
+    /// Indices of the partitions that have a gang in the case, ascending.
+    pub fn used_partitions(&self) -> Vec<usize> {
+        let mut used: Vec<usize> = self.gangs().map(|gang| gang.partition).collect();
+        used.sort_unstable();
+        used.dedup();
+        used
+    }
+
+    /// The gangs that take part.
+    pub fn gangs(&self) -> impl Iterator<Item = &'a Gang> + use<'a> {
+        let scenario = self.scenario;
+        self.case.gangs.iter().map(|&gang| &scenario.gangs[gang])
+    }
+
+    /// What the report should say beside the figures.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        let has_memory = self.scenario.platform.memory.is_some();
+        if has_memory && self.used_partitions().len() > 1 {
+            notes.push(
+                "gangs of different partitions run at the same time; what they cost each other \
+                 in caches and DRAM is not in the bounds, unless `known.wcet` covers it"
+                    .into(),
+            );
+        }
+        let tasks = || self.gangs().flat_map(|gang| &gang.tasks);
+        if has_memory && tasks().any(|task| self.is_measured(task)) {
+            notes.push(
+                "execution times are the longest that was seen in simulation, and not proven to \
+                 be the worst case"
+                    .into(),
+            );
+        }
+        if has_memory
+            && !self.case.best_effort.is_empty()
+            && tasks().any(|task| self.llc_accesses(task).is_none())
+        {
+            notes.push(
+                "without `known.llc_accesses` the bounds leave out what best-effort hits in the \
+                 last-level cache cost"
+                    .into(),
+            );
+        }
+        notes
+    }
+
+    /// Whether best-effort work is held to tolerances.
+    pub fn is_regulated(&self) -> bool {
+        self.case.regulation && !self.case.best_effort.is_empty()
+    }
+
+    fn is_measured(&self, task: &Task) -> bool {
+        task.known.wcet_ns.is_none() && self.measured.contains_key(&task.name)
+    }
+
+    fn llc_accesses(&self, task: &Task) -> Option<u64> {
+        let measured = self.measured.get(&task.name);
+        task.known
+            .llc_accesses
+            .or(measured.map(|measured| measured.llc_accesses))
+    }
+
+    fn costs(&self) -> Costs {
+        let os = &self.scenario.platform.os;
+        let known = os.reschedule_latency_ns + os.interrupt_ns + os.context_switch_ns;
+        Costs {
+            context_switch_ns: os.context_switch_ns,
+            interrupt_ns: os.interrupt_ns,
+            latency_ns: os.reschedule_latency_ns,
+            access_ns: self.claims.hand_over_ns.saturating_sub(known),
+        }
+    }
+
+    fn task(
+        &self,
+        gang: &Gang,
+        task: &Task,
+        tried: Option<TriedTolerance>,
+    ) -> Result<system::Task, ProblemError> {
+        let platform = &self.scenario.platform;
+        let access = AccessCosts::of(platform);
+        let execution_ns = self.execution_ns(task)?;
+        let slowed_ns = self.slowed_ns(gang, task, execution_ns);
+        let best_effort = self.best_effort(gang, tried);
+        let llc_accesses = self.llc_accesses(task);
+        let interference_ns = best_effort
+            .slows_down(&access, slowed_ns, llc_accesses)
+            .map(|added_ns| added_ns.saturating_add(slowed_ns - execution_ns));
+        let resuming_ns = best_effort.slows_down_resuming(&access, llc_accesses);
+        Ok(system::Task {
+            name: task.name.clone(),
+            gang: gang.name.clone(),
+            priority: gang.priority,
+            period_ns: task.period_ns,
+            deadline_ns: match task.overrun {
+                Overrun::Queue => task.deadline_ns,
+                // A job that is not finished in time makes its successor drop out.
+                Overrun::Skip => task.deadline_ns.min(task.period_ns),
+            },
+            offset_ns: task.offset_ns,
+            jitter_ns: task.known.jitter_ns,
+            cores: cores(task),
+            execution_ns,
+            interference_ns: interference_ns.filter(|_| resuming_ns.is_some()),
+            resume_ns: self
+                .reload_ns(task, &access)
+                .saturating_add(resuming_ns.unwrap_or(0)),
+            barriers: barriers(task),
+            barrier_reload_ns: self.l1_reload_ns(),
+            non_preemptive_ns: task.known.non_preemptive_ns,
+        })
+    }
+
+    /// Of one job alone.
+    fn execution_ns(&self, task: &Task) -> Result<u64, ProblemError> {
+        if let Some(wcet_ns) = task.known.wcet_ns {
+            return Ok(wcet_ns);
+        }
+        if let Program::Compute(compute) = &task.program {
+            // Threads on one core take turns, with a switch between two.
+            let on_one = u64::from(task.threads).div_ceil(cores(task).len() as u64);
+            let switches_ns = self.costs().choice_ns().saturating_mul(on_one - 1);
+            return Ok(compute
+                .time_ns
+                .saturating_mul(on_one)
+                .saturating_add(switches_ns));
+        }
+        self.measured
+            .get(&task.name)
+            .map(|measured| measured.execution_ns)
+            .ok_or_else(|| ProblemError::NoExecutionTime {
+                task: task.name.clone(),
+            })
+    }
+
+    /// `execution_ns` under all `slowed_by` factors of tasks that may run at the same time.
+    fn slowed_ns(&self, gang: &Gang, task: &Task, execution_ns: u64) -> u64 {
+        let Program::Compute(Compute { slowed_by, .. }) = &task.program else {
+            return execution_ns;
+        };
+        if !self.case.interference {
+            return execution_ns;
+        }
+        slowed_by
+            .iter()
+            .filter(|(name, _)| self.runs_beside(gang, name))
+            .fold(execution_ns, |ns, (_, factor_milli)| {
+                let slowed = (u128::from(ns) * u128::from(*factor_milli)).div_ceil(1000);
+                u64::try_from(slowed).unwrap_or(u64::MAX)
+            })
+    }
+
+    /// Whether `name`, a task or best-effort work, can run while `gang` does.
+    fn runs_beside(&self, gang: &Gang, name: &str) -> bool {
+        let in_gang = self.gangs().any(|other| {
+            let same_place = other.partition == gang.partition;
+            let excluded = same_place && other.priority != gang.priority;
+            !excluded && other.tasks.iter().any(|task| task.name == name)
+        });
+        let mut best_effort = self.case.best_effort.iter();
+        in_gang || best_effort.any(|&entry| self.scenario.best_effort[entry].name == name)
+    }
+
+    /// Best-effort work beside `gang`.
+    fn best_effort(&self, gang: &Gang, tried: Option<TriedTolerance>) -> BestEffort {
+        let line_bytes = self.line_bytes();
+        let at = (gang.partition, gang.priority);
+        let tried = tried.filter(|tried| (tried.partition, tried.priority) == at);
+        BestEffort {
+            cores: self.best_effort_cores(),
+            lines_per_period: match tried {
+                _ if !self.case.regulation => None,
+                Some(tried) => Some(tried.lines_each_way.saturating_mul(2)),
+                None => self.tolerated_lines(gang),
+            },
+            quantum_lines: self.claims.quantum_bytes.div_ceil(line_bytes),
+            period_ns: self.scenario.regulation.period_ns,
+        }
+    }
+
+    /// Cores that best-effort work can have while a gang runs: the gang has at least one.
+    fn best_effort_cores(&self) -> u64 {
+        let entries = self.case.best_effort.iter();
+        let mut cores: Vec<u16> = entries
+            .flat_map(|&entry| self.scenario.best_effort[entry].cores.iter().copied())
+            .collect();
+        cores.sort_unstable();
+        cores.dedup();
+        let others = usize::from(self.scenario.platform.cores).saturating_sub(1);
+        cores.len().min(others) as u64
+    }
+
+    /// Lines, read and written, that the strictest gang of the priority tolerates.
+    fn tolerated_lines(&self, gang: &Gang) -> Option<u64> {
+        let strictest = |of: fn(&Tolerance) -> Option<u64>| {
+            self.gangs()
+                .filter(|other| other.partition == gang.partition)
+                .filter(|other| other.priority == gang.priority)
+                .filter_map(|other| of(&other.tolerance))
+                .min()
+        };
+        let read = strictest(|tolerance| tolerance.read_bytes_per_second)?;
+        let written = strictest(|tolerance| tolerance.write_bytes_per_second)?;
+        Some(self.lines_per_period(read) + self.lines_per_period(written))
+    }
+
+    /// Lines of a rate in a regulation period, rounded down as the regulator does.
+    pub fn lines_per_period(&self, bytes_per_second: u64) -> u64 {
+        let bytes = u128::from(bytes_per_second) * u128::from(self.scenario.regulation.period_ns)
+            / 1_000_000_000;
+        u64::try_from(bytes / u128::from(self.line_bytes())).unwrap_or(u64::MAX)
+    }
+
+    /// Bytes of a line; at least 1.
+    pub fn line_bytes(&self) -> u64 {
+        let memory = self.scenario.platform.memory.as_ref();
+        memory.map_or(64, |memory| memory.line_bytes.into())
+    }
+
+    /// What it takes to bring a task's working set back, as far as it can have been in the LLC.
+    fn reload_ns(&self, task: &Task, access: &AccessCosts) -> u64 {
+        let Some(memory) = &self.scenario.platform.memory else {
+            return 0;
+        };
+        let llc_lines = u64::from(memory.llc.size_bytes / memory.line_bytes);
+        let lines = working_set_bytes(task).map_or(llc_lines, |bytes| {
+            bytes.div_ceil(memory.line_bytes.into()).min(llc_lines)
+        });
+        lines.saturating_mul(access.miss_ns)
+    }
+
+    /// What it takes to bring an L1 back from the LLC.
+    fn l1_reload_ns(&self) -> u64 {
+        let platform = &self.scenario.platform;
+        let Some(memory) = platform
+            .memory
+            .as_ref()
+            .filter(|_| self.best_effort_cores() > 0)
+        else {
+            return 0;
+        };
+        let lines = u64::from(memory.l1.size_bytes / memory.line_bytes);
+        let cycles = lines * u64::from(memory.llc.latency_cycles);
+        let ns = (u128::from(cycles) * 1_000_000_000).div_ceil(platform.frequency_hz.into());
+        u64::try_from(ns).unwrap_or(u64::MAX)
+    }
+}
+
+fn share(share: ShareLimit) -> Option<Share> {
+    match share {
+        ShareLimit::Off => None,
+        ShareLimit::Limited {
+            limit_ns,
+            window_ns,
+        } => Some(Share {
+            limit_ns,
+            window_ns,
+        }),
+    }
+}
+
+/// Cores with a thread of the task.
+fn cores(task: &Task) -> Vec<u16> {
+    let used = usize::from(task.threads).min(task.cores.len());
+    task.cores[..used].to_vec()
+}
+
+fn barriers(task: &Task) -> u64 {
+    match &task.program {
+        Program::Phases(phases) if task.threads > 1 => phases.len() as u64 - 1,
+        _ => 0,
+    }
+}
+
+/// Bytes that the threads use again; `None` when a trace hides it.
+fn working_set_bytes(task: &Task) -> Option<u64> {
+    let threads = u64::from(task.threads);
+    match &task.program {
+        Program::Compute(_) => Some(0),
+        Program::Bandwidth(bandwidth) => Some(bandwidth.working_set_bytes),
+        Program::LinkedLists(lists) => Some(lists.working_set_bytes.saturating_mul(threads)),
+        Program::Cpu(cpu) => Some(cpu.working_set_bytes.saturating_mul(threads)),
+        Program::Phases(phases) => Some(
+            phases
+                .iter()
+                .map(|phase| phase.working_set_bytes)
+                .fold(0, u64::saturating_add),
+        ),
+        Program::Trace(_) => None,
+    }
+}
+
+fn refuse_shared_barriers(tasks: &[system::Task]) -> Result<(), ProblemError> {
+    for phased in tasks.iter().filter(|task| task.barriers > 0) {
+        let shared = tasks.iter().find(|other| {
+            other.name != phased.name
+                && other.priority == phased.priority
+                && phased.shares_core(other)
+        });
+        if let Some(other) = shared {
+            return Err(ProblemError::SharedCoreWithBarriers {
+                phased: phased.name.clone(),
+                other: other.name.clone(),
+            });
+        }
+    }
+    Ok(())
+}
