@@ -79,13 +79,17 @@ pub fn job(partition: &Partition, task: &Task) -> Option<Spent> {
     let costs = &partition.costs;
     let take_over = costs.take_over_ns(partition.blocking_ns(task.priority));
     let barriers = costs.hand_over_ns().saturating_mul(task.barriers);
-    Some(Spent {
+    let work = Spent {
         execution: task.execution_ns,
         interference: task.interference_ns?,
         switching: take_over
             .saturating_add(barriers)
             .saturating_add(partition.interrupt_ns()),
         reloading: task.barrier_reload_ns.saturating_mul(task.barriers),
+    };
+    Some(match partition.is_entangled(task) {
+        true => work.times(task.cores.len() as u64),
+        false => work,
     })
 }
 
@@ -97,7 +101,8 @@ pub fn delaying(partition: &Partition, task: &Task) -> Option<Vec<Stream>> {
         if other.name == task.name || other.priority > task.priority {
             continue;
         }
-        if other.priority == task.priority && task.shares_core(other) {
+        let holds_up = task.shares_core(other) || partition.is_entangled(task);
+        if other.priority == task.priority && holds_up {
             streams.push(stream(other, job(partition, other)?));
         } else {
             streams.push(stream(other, interrupt(partition)));
@@ -167,9 +172,10 @@ fn released_together(a: &Task, b: &Task) -> bool {
 fn together_work(partition: &Partition, tasks: &[&Task]) -> Option<Spent> {
     let mut components: Vec<(Vec<&Task>, Spent)> = Vec::new();
     for &task in tasks {
+        let holds_up = |member: &Task| member.shares_core(task) || partition.is_entangled(task);
         let (touched, mut kept): (Vec<_>, Vec<_>) = components
             .into_iter()
-            .partition(|(members, _)| members.iter().any(|member| member.shares_core(task)));
+            .partition(|(members, _)| members.iter().any(|member| holds_up(member)));
         let mut merged = (vec![task], job(partition, task)?);
         for (members, work) in touched {
             merged.0.extend(members);

@@ -48,18 +48,6 @@ pub enum ProblemError {
         /// Name of the task.
         task: String,
     },
-    /// Two tasks of one gang share a core, and one waits at barriers.
-    #[error(
-        "tasks `{phased}` and `{other}` run in one gang and share a core, and `{phased}` has \
-         barriers, at which each can hold up the other; give them cores of their own, or \
-         different priorities"
-    )]
-    SharedCoreWithBarriers {
-        /// Task with barriers.
-        phased: String,
-        /// The other one.
-        other: String,
-    },
 }
 
 /// A case to analyse.
@@ -109,8 +97,7 @@ impl<'a> Problem<'a> {
                 .flat_map(|gang| gang.tasks.iter().map(move |task| (gang, task)))
                 .map(|(gang, task)| self.task(gang, task, tried))
                 .collect::<Result<_, _>>()?;
-            refuse_shared_barriers(&tasks)?;
-            partitions.push(Partition {
+            let mut partition = Partition {
                 name: self.scenario.partitions[index].name.clone(),
                 tasks,
                 costs: self.costs(),
@@ -118,7 +105,10 @@ impl<'a> Problem<'a> {
                 refill_period_ns: self
                     .is_regulated()
                     .then_some(self.scenario.regulation.period_ns),
-            });
+                entangled: Vec::new(),
+            };
+            partition.entangle(|task| task.barriers > 0);
+            partitions.push(partition);
         }
         Ok(partitions)
     }
@@ -233,6 +223,7 @@ impl<'a> Problem<'a> {
             barriers: barriers(task),
             barrier_reload_ns: self.l1_reload_ns(),
             non_preemptive_ns: task.known.non_preemptive_ns,
+            queues: task.overrun == Overrun::Queue,
         })
     }
 
@@ -413,21 +404,4 @@ fn working_set_bytes(task: &Task) -> Option<u64> {
         ),
         Program::Trace(_) => None,
     }
-}
-
-fn refuse_shared_barriers(tasks: &[system::Task]) -> Result<(), ProblemError> {
-    for phased in tasks.iter().filter(|task| task.barriers > 0) {
-        let shared = tasks.iter().find(|other| {
-            other.name != phased.name
-                && other.priority == phased.priority
-                && phased.shares_core(other)
-        });
-        if let Some(other) = shared {
-            return Err(ProblemError::SharedCoreWithBarriers {
-                phased: phased.name.clone(),
-                other: other.name.clone(),
-            });
-        }
-    }
-    Ok(())
 }

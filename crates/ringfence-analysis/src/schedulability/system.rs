@@ -15,6 +15,9 @@ pub struct Partition {
     /// Period of the regulator, whose refill may interrupt every core; `None`
     /// when nothing is regulated.
     pub refill_period_ns: Option<u64>,
+    /// Priorities whose tasks may hold each other up across cores, see
+    /// [`Partition::is_entangled`].
+    pub entangled: Vec<u8>,
 }
 
 /// A real-time task as the analysis sees it: all its threads together.
@@ -50,6 +53,8 @@ pub struct Task {
     pub barrier_reload_ns: u64,
     /// Longest stretch in which a thread cannot be preempted.
     pub non_preemptive_ns: u64,
+    /// Whether a job waits for its predecessor; otherwise it is dropped.
+    pub queues: bool,
 }
 
 impl Task {
@@ -127,6 +132,37 @@ impl Costs {
 }
 
 impl Partition {
+    /// Whether tasks of `task`'s gang may hold each other up across cores.
+    ///
+    /// Threads that wait for each other, at a barrier or for the end of the job
+    /// before, on cores that they share with other tasks of their gang, wait for
+    /// what these other tasks wait for. Then all that can be said is that some core
+    /// of the gang makes progress, so all work of all cores counts as one queue.
+    pub fn is_entangled(&self, task: &Task) -> bool {
+        self.entangled.contains(&task.priority)
+    }
+
+    /// Takes down the priorities of tasks that wait, by `waits`, and share a core with another
+    /// task of their gang, as entangled; whether there is a new one.
+    pub fn entangle(&mut self, waits: impl Fn(&Task) -> bool) -> bool {
+        let mut found: Vec<u8> = self
+            .tasks
+            .iter()
+            .filter(|task| waits(task) && self.has_core_mates(task) && !self.is_entangled(task))
+            .map(|task| task.priority)
+            .collect();
+        found.dedup();
+        let is_new = !found.is_empty();
+        self.entangled.extend(found);
+        is_new
+    }
+
+    fn has_core_mates(&self, task: &Task) -> bool {
+        self.tasks.iter().any(|other| {
+            other.name != task.name && other.priority == task.priority && task.shares_core(other)
+        })
+    }
+
     /// Longest stretch in which a gang below `priority` cannot be preempted.
     pub fn blocking_ns(&self, priority: u8) -> u64 {
         let lower = self.tasks.iter().filter(|task| task.priority < priority);

@@ -84,6 +84,19 @@ pub enum Unbounded {
     },
 }
 
+impl PartitionVerdict {
+    /// Whether a job of `task` may be released before its predecessor has finished.
+    fn may_overrun(&self, task: &str) -> bool {
+        self.tasks
+            .iter()
+            .filter(|verdict| verdict.task == task)
+            .any(|verdict| {
+                let response = verdict.response.as_ref();
+                response.is_none_or(|response| response.response_ns > verdict.period_ns)
+            })
+    }
+}
+
 impl TaskVerdict {
     /// Whether it meets its deadline.
     pub fn is_met(&self) -> bool {
@@ -93,6 +106,18 @@ impl TaskVerdict {
 
 /// Analyses `partition`.
 pub fn judge(partition: &Partition) -> PartitionVerdict {
+    let mut partition = partition.clone();
+    loop {
+        let verdict = judge_once(&partition);
+        // A job that may wait for its predecessor makes threads wait across cores.
+        let waits = |task: &Task| task.queues && verdict.may_overrun(&task.name);
+        if !partition.entangle(waits) {
+            return verdict;
+        }
+    }
+}
+
+fn judge_once(partition: &Partition) -> PartitionVerdict {
     let unlimited = responses(partition, None);
     let (share, responses) = match partition.share {
         None => (ShareVerdict::Off, unlimited),
