@@ -7,6 +7,8 @@
 //! The theory, its assumptions and its sources are in the book's chapter
 //! "Analysis".
 
+pub mod comparison;
+pub mod composition;
 pub mod demand;
 pub mod interference;
 pub mod problem;
