@@ -100,7 +100,7 @@ fn platform_from(source: &str, file: &str) -> Result<Platform, Problems> {
 }
 
 /// The table that `source` holds, or every place where it is not TOML.
-fn parse_toml<'s>(source: &'s str, problems: &mut Problems) -> Option<DeTable<'s>> {
+pub(crate) fn parse_toml<'s>(source: &'s str, problems: &mut Problems) -> Option<DeTable<'s>> {
     let (table, errors) = DeTable::parse_recoverable(source);
     for error in errors {
         let end = Span {
@@ -228,7 +228,7 @@ fn builtin_names() -> Vec<&'static str> {
         .collect()
 }
 
-fn read_text(path: &Path, name: &str, files: &dyn Files) -> Result<String, Diagnostics> {
+pub(crate) fn read_text(path: &Path, name: &str, files: &dyn Files) -> Result<String, Diagnostics> {
     let bytes = files.read(path).map_err(|error| unreadable(name, &error))?;
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();

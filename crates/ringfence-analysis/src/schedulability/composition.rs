@@ -15,6 +15,8 @@
 
 use serde::Serialize;
 
+use super::problem::slowed;
+
 /// Most tasks for which every partition is tried.
 pub const EXACT_TASKS: usize = 10;
 
@@ -237,8 +239,7 @@ impl Search<'_> {
                     .factor_milli(&task.name, &self.members[other].name)
             })
             .try_fold(task.execution_ns, |ns, factor_milli| {
-                let slowed = (u128::from(ns) * u128::from(factor_milli?)).div_ceil(1000);
-                Some(u64::try_from(slowed).unwrap_or(u64::MAX))
+                Some(slowed(ns, factor_milli?))
             })
     }
 

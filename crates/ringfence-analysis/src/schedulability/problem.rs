@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use ringfence_scenario::Factors;
 use ringfence_scenario::model::{
-    Case, Compute, Gang, Overrun, Program, Scenario, Scheduling, ShareLimit, Task, Tolerance,
+    Case, Gang, Overrun, Program, Scenario, Scheduling, ShareLimit, Task, Tolerance,
 };
 
 use super::interference::{AccessCosts, BestEffort};
@@ -61,6 +62,8 @@ pub struct Problem<'a> {
     pub claims: MachineClaims,
     /// Execution times that were measured, by task. They count where the scenario states none.
     pub measured: &'a BTreeMap<String, Measured>,
+    /// Slowdowns beside those that compute programs state.
+    pub factors: &'a Factors,
 }
 
 /// Another tolerance for all gangs of a partition and priority: lines that each
@@ -138,6 +141,13 @@ impl<'a> Problem<'a> {
                     .into(),
             );
         }
+        if has_memory && self.has_unknown_mates() {
+            notes.push(
+                "what tasks of one gang cost each other is not in the bounds for pairs that \
+                 --factors does not give"
+                    .into(),
+            );
+        }
         let tasks = || self.gangs().flat_map(|gang| &gang.tasks);
         if has_memory && tasks().any(|task| self.is_measured(task)) {
             notes.push(
@@ -157,6 +167,22 @@ impl<'a> Problem<'a> {
             );
         }
         notes
+    }
+
+    /// Whether two tasks of one priority have no factor for each other.
+    fn has_unknown_mates(&self) -> bool {
+        let tasks = || {
+            self.gangs()
+                .flat_map(|gang| gang.tasks.iter().map(move |task| (gang, task)))
+        };
+        tasks().any(|(gang, task)| {
+            tasks().any(|(other_gang, other)| {
+                task.name != other.name
+                    && (gang.partition, gang.priority)
+                        == (other_gang.partition, other_gang.priority)
+                    && self.factor_milli(task, &other.name).is_none()
+            })
+        })
     }
 
     /// Whether best-effort work is held to tolerances.
@@ -249,32 +275,34 @@ impl<'a> Problem<'a> {
             })
     }
 
-    /// `execution_ns` under all `slowed_by` factors of tasks that may run at the same time.
+    /// `execution_ns` under all factors of work that may run at the same time.
     fn slowed_ns(&self, gang: &Gang, task: &Task, execution_ns: u64) -> u64 {
-        let Program::Compute(Compute { slowed_by, .. }) = &task.program else {
-            return execution_ns;
-        };
-        if !self.case.interference {
-            return execution_ns;
-        }
-        slowed_by
-            .iter()
-            .filter(|(name, _)| self.runs_beside(gang, name))
-            .fold(execution_ns, |ns, (_, factor_milli)| {
-                let slowed = (u128::from(ns) * u128::from(*factor_milli)).div_ceil(1000);
-                u64::try_from(slowed).unwrap_or(u64::MAX)
+        let tasks = self
+            .gangs()
+            .filter(|other| {
+                let same_place = other.partition == gang.partition;
+                !same_place || other.priority == gang.priority
             })
+            .flat_map(|gang| gang.tasks.iter().map(|task| &task.name));
+        let entries = self.case.best_effort.iter();
+        let best_effort = entries.map(|&entry| &self.scenario.best_effort[entry].name);
+        tasks
+            .chain(best_effort)
+            .filter_map(|other| self.factor_milli(task, other))
+            .fold(execution_ns, slowed)
     }
 
-    /// Whether `name`, a task or best-effort work, can run while `gang` does.
-    fn runs_beside(&self, gang: &Gang, name: &str) -> bool {
-        let in_gang = self.gangs().any(|other| {
-            let same_place = other.partition == gang.partition;
-            let excluded = same_place && other.priority != gang.priority;
-            !excluded && other.tasks.iter().any(|task| task.name == name)
-        });
-        let mut best_effort = self.case.best_effort.iter();
-        in_gang || best_effort.any(|&entry| self.scenario.best_effort[entry].name == name)
+    /// How many times longer `task` takes beside `other`, in thousandths, as far as
+    /// the scenario or the table of factors says.
+    pub fn factor_milli(&self, task: &Task, other: &str) -> Option<u32> {
+        let stated = match &task.program {
+            Program::Compute(compute) if self.case.interference => {
+                let mut slowed_by = compute.slowed_by.iter();
+                slowed_by.find_map(|(name, factor)| (name == other).then_some(*factor))
+            }
+            _ => None,
+        };
+        stated.or_else(|| self.factors.get(&task.name, other))
     }
 
     /// Best-effort work beside `gang`.
@@ -360,6 +388,12 @@ impl<'a> Problem<'a> {
         let ns = (u128::from(cycles) * 1_000_000_000).div_ceil(platform.frequency_hz.into());
         u64::try_from(ns).unwrap_or(u64::MAX)
     }
+}
+
+/// `ns` made longer by a factor, rounded up.
+pub fn slowed(ns: u64, factor_milli: u32) -> u64 {
+    let slowed = (u128::from(ns) * u128::from(factor_milli)).div_ceil(1000);
+    u64::try_from(slowed).unwrap_or(u64::MAX)
 }
 
 fn share(share: ShareLimit) -> Option<Share> {

@@ -37,6 +37,7 @@ pub fn verdicts(scenario: &Scenario) -> Vec<PartitionVerdict> {
             quantum_bytes: claims.budgets.as_ref().map_or(0, |b| b.quantum_bytes),
         },
         measured: &Default::default(),
+        factors: &Default::default(),
     };
     let partitions = problem.partitions(None).unwrap();
     partitions.iter().map(judge).collect()
