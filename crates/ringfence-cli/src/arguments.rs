@@ -162,6 +162,9 @@ pub struct Analyze {
     /// Take execution times that the scenario does not state from simulation, each task alone
     #[arg(long)]
     pub measure: bool,
+    /// Also take what best-effort work costs each task from simulation, regulated as in the case
+    #[arg(long, requires = "measure")]
+    pub measure_interference: bool,
     /// Slowdowns of tasks that run side by side, as --measure-pairs prints them
     #[arg(long, value_name = "FILE")]
     pub factors: Option<PathBuf>,

@@ -113,7 +113,7 @@ pub struct Known {
     pub jitter_ns: u64,
     /// Longest stretch in which a thread cannot be preempted, in nanoseconds.
     pub non_preemptive_ns: u64,
-    /// Most accesses of one job to the last-level cache.
+    /// Most accesses of one job to the last-level cache from one core.
     pub llc_accesses: Option<u64>,
 }
 

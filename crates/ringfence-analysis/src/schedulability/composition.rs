@@ -78,7 +78,7 @@ pub struct Proposal {
     pub schedulable: bool,
     /// Whether every other composition was looked at.
     pub exact: bool,
-    /// Time per period that the gangs need, in millionths, rounded down.
+    /// Time per period that the gangs need, in millionths.
     pub utilization_ppm: u64,
     /// Gangs, highest priority first.
     pub gangs: Vec<ProposedGang>,
@@ -207,7 +207,8 @@ impl Search<'_> {
         Some(Proposal {
             schedulable,
             exact,
-            utilization_ppm: u64::try_from(utilization * 1_000_000 / ONE).unwrap_or(u64::MAX),
+            utilization_ppm: u64::try_from((utilization * 1_000_000 + ONE / 2) / ONE)
+                .unwrap_or(u64::MAX),
             gangs: self.gangs(&blocks)?,
         })
     }

@@ -17,8 +17,10 @@
 //!   pitfalls and solutions", WCET 2009). With random replacement one.
 //!   All of them together are no more than the job's accesses to the LLC.
 //!
-//! Best-effort hits in the LLC are not regulated: each access of the gang waits
-//! at most for one access of every other core in its bank. Without a known
+//! A gang that tolerates nothing has best-effort cores stand still beside it. Beside
+//! any other, best-effort hits in the LLC are not regulated: each access of the gang waits
+//! at most for one access of every other core in its bank, as banks serve cores in
+//! turn. Without a known
 //! number of accesses that is left out, and the report says so.
 //!
 //! Known gap: that each line delays once is argued from a controller that serves
@@ -100,13 +102,33 @@ fn cycles_ps(platform: &Platform, cycles: u32) -> u64 {
     (u64::from(cycles) * PS_PER_S).div_ceil(platform.frequency_hz)
 }
 
+/// Accesses of one job to the LLC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LlcAccesses {
+    /// Most of one core.
+    pub of_core: u64,
+    /// Cores that the job runs on.
+    pub cores: u64,
+}
+
+/// What a best-effort core may move beside a gang.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Allowed {
+    /// Nothing: it stands still.
+    Nothing,
+    /// So many lines, read and written, in a period; hits in the LLC are free.
+    Lines(u64),
+    /// Whatever it likes.
+    Everything,
+}
+
 /// Best-effort work that may run beside a gang.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BestEffort {
     /// Cores that it can have while the gang runs.
     pub cores: u64,
-    /// Lines that each may read and write in a period; `None` is unlimited.
-    pub lines_per_period: Option<u64>,
+    /// What each may move in a period.
+    pub allowed: Allowed,
     /// Lines that each may move beyond that, once.
     pub quantum_lines: u64,
     /// Regulation period.
@@ -114,19 +136,23 @@ pub struct BestEffort {
 }
 
 impl BestEffort {
-    /// The most that it adds to a job that takes `execution_ns` alone and goes
-    /// `llc_accesses` times to the LLC; `None` without a bound.
+    /// The most that it adds to a job that takes `execution_ns` alone; `None` without
+    /// a bound.
     pub fn slows_down(
         &self,
         costs: &AccessCosts,
         execution_ns: u64,
-        llc_accesses: Option<u64>,
+        accesses: Option<LlcAccesses>,
     ) -> Option<u64> {
         if self.cores == 0 || *costs == AccessCosts::default() {
             return Some(0);
         }
-        let banks_ns = llc_accesses
-            .unwrap_or(0)
+        let contended = match self.allowed {
+            Allowed::Nothing => 0,
+            // Threads wait side by side, each for its own accesses.
+            _ => accesses.map_or(0, |accesses| accesses.of_core),
+        };
+        let banks_ns = contended
             .saturating_mul(self.cores)
             .saturating_mul(costs.bank_ns);
         let mut added_ns = 0;
@@ -134,7 +160,7 @@ impl BestEffort {
             let stretch_ns = execution_ns.saturating_add(added_ns);
             let periods = stretch_ns.div_ceil(self.period_ns).saturating_add(1);
             let lines = self.lines(periods)?;
-            let next_ns = lines_ns(costs, lines, llc_accesses).saturating_add(banks_ns);
+            let next_ns = lines_ns(costs, lines, accesses).saturating_add(banks_ns);
             if next_ns > LONGEST_WINDOW_NS {
                 return None;
             }
@@ -151,27 +177,33 @@ impl BestEffort {
     pub fn slows_down_resuming(
         &self,
         costs: &AccessCosts,
-        llc_accesses: Option<u64>,
+        accesses: Option<LlcAccesses>,
     ) -> Option<u64> {
         if self.cores == 0 || *costs == AccessCosts::default() {
             return Some(0);
         }
-        Some(lines_ns(costs, self.lines(2)?, llc_accesses))
+        Some(lines_ns(costs, self.lines(2)?, accesses))
     }
 
     /// Lines that all cores move in that many periods.
     fn lines(&self, periods: u64) -> Option<u64> {
+        let in_period = match self.allowed {
+            Allowed::Nothing => 0,
+            Allowed::Lines(lines) => lines,
+            Allowed::Everything => return None,
+        };
         let of_each = periods
-            .saturating_mul(self.lines_per_period?)
+            .saturating_mul(in_period)
             .saturating_add(self.quantum_lines);
         Some(of_each.saturating_mul(self.cores))
     }
 }
 
-fn lines_ns(costs: &AccessCosts, lines: u64, llc_accesses: Option<u64>) -> u64 {
-    let misses = lines
-        .saturating_mul(costs.misses_per_line)
-        .min(llc_accesses.unwrap_or(u64::MAX));
+fn lines_ns(costs: &AccessCosts, lines: u64, accesses: Option<LlcAccesses>) -> u64 {
+    let most_misses = accesses.map_or(u64::MAX, |accesses| {
+        accesses.of_core.saturating_mul(accesses.cores)
+    });
+    let misses = lines.saturating_mul(costs.misses_per_line).min(most_misses);
     lines
         .saturating_mul(costs.foreign_line_ns)
         .saturating_add(misses.saturating_mul(costs.miss_ns))

@@ -7,7 +7,7 @@ use ringfence_scenario::model::{
     Case, Gang, Overrun, Program, Scenario, Scheduling, ShareLimit, Task, Tolerance,
 };
 
-use super::interference::{AccessCosts, BestEffort};
+use super::interference::{AccessCosts, Allowed, BestEffort, LlcAccesses};
 use super::system::{self, Costs, Partition, Share};
 
 /// What a run claims about the machine under it, see [`ringfence_record::event::Claims`].
@@ -24,8 +24,12 @@ pub struct MachineClaims {
 pub struct Measured {
     /// Its longest response.
     pub execution_ns: u64,
-    /// Accesses of one job to the LLC, on average over the run and rounded up.
+    /// Accesses of one job to the LLC from the core with most, on average over the
+    /// run and rounded up.
     pub llc_accesses: u64,
+    /// What the case's best-effort work added to the longest response, regulated as
+    /// in the case; `None` if that was not measured, and is bounded.
+    pub interference_ns: Option<u64>,
 }
 
 /// Why a scenario cannot be analysed.
@@ -66,14 +70,14 @@ pub struct Problem<'a> {
     pub factors: &'a Factors,
 }
 
-/// Another tolerance for all gangs of a partition and priority: lines that each
-/// best-effort core may read, and as many that it may write, in a period.
+/// Another tolerance for gangs of a partition: lines that each best-effort core may
+/// read, and as many that it may write, in a period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TriedTolerance {
     /// Index of the partition.
     pub partition: usize,
-    /// Priority of the gangs.
-    pub priority: u8,
+    /// Priority of the gangs; `None` is all gangs of the partition.
+    pub priority: Option<u8>,
     /// Lines each way.
     pub lines_each_way: u64,
 }
@@ -156,6 +160,17 @@ impl<'a> Problem<'a> {
                     .into(),
             );
         }
+        if self
+            .measured
+            .values()
+            .any(|seen| seen.interference_ns.is_some())
+        {
+            notes.push(
+                "what best-effort work costs is the most that was seen in simulation; the \
+                 largest tolerances are bounded without it"
+                    .into(),
+            );
+        }
         if has_memory
             && !self.case.best_effort.is_empty()
             && tasks().any(|task| self.llc_accesses(task).is_none())
@@ -194,11 +209,13 @@ impl<'a> Problem<'a> {
         task.known.wcet_ns.is_none() && self.measured.contains_key(&task.name)
     }
 
-    fn llc_accesses(&self, task: &Task) -> Option<u64> {
+    fn llc_accesses(&self, task: &Task) -> Option<LlcAccesses> {
         let measured = self.measured.get(&task.name);
-        task.known
-            .llc_accesses
-            .or(measured.map(|measured| measured.llc_accesses))
+        let measured = measured.map(|measured| measured.llc_accesses);
+        Some(LlcAccesses {
+            of_core: task.known.llc_accesses.or(measured)?,
+            cores: cores(task).len() as u64,
+        })
     }
 
     fn costs(&self) -> Costs {
@@ -224,10 +241,16 @@ impl<'a> Problem<'a> {
         let slowed_ns = self.slowed_ns(gang, task, execution_ns);
         let best_effort = self.best_effort(gang, tried);
         let llc_accesses = self.llc_accesses(task);
-        let interference_ns = best_effort
-            .slows_down(&access, slowed_ns, llc_accesses)
-            .map(|added_ns| added_ns.saturating_add(slowed_ns - execution_ns));
-        let resuming_ns = best_effort.slows_down_resuming(&access, llc_accesses);
+        let seen = self.measured.get(&task.name);
+        let (added_ns, resuming_ns) = match seen.and_then(|seen| seen.interference_ns) {
+            // What was seen holds for what was tolerated; anything else is bounded.
+            Some(seen_ns) if tried.is_none() => (Some(seen_ns), Some(0)),
+            _ => (
+                best_effort.slows_down(&access, slowed_ns, llc_accesses),
+                best_effort.slows_down_resuming(&access, llc_accesses),
+            ),
+        };
+        let interference_ns = added_ns.map(|ns| ns.saturating_add(slowed_ns - execution_ns));
         Ok(system::Task {
             name: task.name.clone(),
             gang: gang.name.clone(),
@@ -308,14 +331,18 @@ impl<'a> Problem<'a> {
     /// Best-effort work beside `gang`.
     fn best_effort(&self, gang: &Gang, tried: Option<TriedTolerance>) -> BestEffort {
         let line_bytes = self.line_bytes();
-        let at = (gang.partition, gang.priority);
-        let tried = tried.filter(|tried| (tried.partition, tried.priority) == at);
+        let tried = tried.filter(|tried| {
+            tried.partition == gang.partition
+                && tried
+                    .priority
+                    .is_none_or(|priority| priority == gang.priority)
+        });
         BestEffort {
             cores: self.best_effort_cores(),
-            lines_per_period: match tried {
-                _ if !self.case.regulation => None,
-                Some(tried) => Some(tried.lines_each_way.saturating_mul(2)),
-                None => self.tolerated_lines(gang),
+            allowed: match tried {
+                _ if !self.case.regulation => Allowed::Everything,
+                Some(tried) => allowed(Some(tried.lines_each_way), Some(tried.lines_each_way)),
+                None => self.allowed(gang),
             },
             quantum_lines: self.claims.quantum_bytes.div_ceil(line_bytes),
             period_ns: self.scenario.regulation.period_ns,
@@ -334,18 +361,21 @@ impl<'a> Problem<'a> {
         cores.len().min(others) as u64
     }
 
-    /// Lines, read and written, that the strictest gang of the priority tolerates.
-    fn tolerated_lines(&self, gang: &Gang) -> Option<u64> {
+    /// What the strictest gang of the priority tolerates.
+    fn allowed(&self, gang: &Gang) -> Allowed {
         let strictest = |of: fn(&Tolerance) -> Option<u64>| {
-            self.gangs()
+            let rate = self
+                .gangs()
                 .filter(|other| other.partition == gang.partition)
                 .filter(|other| other.priority == gang.priority)
                 .filter_map(|other| of(&other.tolerance))
-                .min()
+                .min();
+            rate.map(|rate| self.lines_per_period(rate))
         };
-        let read = strictest(|tolerance| tolerance.read_bytes_per_second)?;
-        let written = strictest(|tolerance| tolerance.write_bytes_per_second)?;
-        Some(self.lines_per_period(read) + self.lines_per_period(written))
+        allowed(
+            strictest(|tolerance| tolerance.read_bytes_per_second),
+            strictest(|tolerance| tolerance.write_bytes_per_second),
+        )
     }
 
     /// Lines of a rate in a regulation period, rounded down as the regulator does.
@@ -394,6 +424,15 @@ impl<'a> Problem<'a> {
 pub fn slowed(ns: u64, factor_milli: u32) -> u64 {
     let slowed = (u128::from(ns) * u128::from(factor_milli)).div_ceil(1000);
     u64::try_from(slowed).unwrap_or(u64::MAX)
+}
+
+/// A core without budget in either direction stands still.
+fn allowed(read_lines: Option<u64>, written_lines: Option<u64>) -> Allowed {
+    match (read_lines, written_lines) {
+        (Some(0), _) | (_, Some(0)) => Allowed::Nothing,
+        (Some(read), Some(written)) => Allowed::Lines(read.saturating_add(written)),
+        _ => Allowed::Everything,
+    }
 }
 
 fn share(share: ShareLimit) -> Option<Share> {

@@ -1,5 +1,7 @@
-//! The largest tolerance of a gang with which all deadlines of its partition hold.
+//! The largest tolerance with which all deadlines of a partition hold: of all its
+//! gangs alike, and of each gang while the others keep what the scenario says.
 
+use ringfence_scenario::model::Gang;
 use serde::Serialize;
 
 use super::problem::{Problem, ProblemError, TriedTolerance};
@@ -8,7 +10,7 @@ use super::verdict::judge;
 /// What best-effort work may have beside a gang.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LargestTolerance {
-    /// Names of the gangs of one partition and priority; a tolerance is theirs together.
+    /// Names of the gangs that get it; gangs of one priority share a tolerance.
     pub gangs: Vec<String>,
     /// The answer.
     #[serde(flatten)]
@@ -19,7 +21,7 @@ pub struct LargestTolerance {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "fits")]
 pub enum Fits {
-    /// Deadlines of the partition are missed even if nothing is tolerated.
+    /// Deadlines of the partition are missed even if these gangs tolerate nothing.
     Nothing,
     /// Up to so much, read and written alike.
     UpTo {
@@ -32,8 +34,8 @@ pub enum Fits {
     Everything,
 }
 
-/// Searches the largest tolerance of each gang, the others being what the scenario
-/// says. Empty when nothing is regulated or there is no memory to regulate.
+/// Searches the largest tolerances of each partition, first that of all gangs
+/// alike when there are several. Empty when nothing is regulated or there is no memory to regulate.
 ///
 /// # Errors
 /// What the analysis cannot handle.
@@ -45,31 +47,35 @@ pub fn largest(problem: &Problem<'_>) -> Result<Vec<LargestTolerance>, ProblemEr
         return Ok(Vec::new());
     }
     let most_lines = problem.lines_per_period(memory.dram.peak_bytes_per_second()) + 1;
-    let mut places: Vec<(usize, u8)> = problem
-        .gangs()
-        .map(|gang| (gang.partition, gang.priority))
-        .collect();
-    places.sort_by_key(|&(partition, priority)| (partition, std::cmp::Reverse(priority)));
-    places.dedup();
-    places
-        .into_iter()
-        .map(|place| {
-            Ok(LargestTolerance {
-                gangs: problem
-                    .gangs()
-                    .filter(|gang| (gang.partition, gang.priority) == place)
+    let mut found = Vec::new();
+    for partition in problem.used_partitions() {
+        let gangs = || {
+            problem
+                .gangs()
+                .filter(move |gang| gang.partition == partition)
+        };
+        let mut priorities: Vec<u8> = gangs().map(|gang| gang.priority).collect();
+        priorities.sort_unstable_by(|a, b| b.cmp(a));
+        priorities.dedup();
+        let together = (priorities.len() > 1).then_some(None);
+        for priority in together.into_iter().chain(priorities.into_iter().map(Some)) {
+            let is_meant = |gang: &&Gang| priority.is_none_or(|p| p == gang.priority);
+            found.push(LargestTolerance {
+                gangs: gangs()
+                    .filter(is_meant)
                     .map(|gang| gang.name.clone())
                     .collect(),
-                fits: largest_at(problem, place, most_lines)?,
-            })
-        })
-        .collect()
+                fits: largest_at(problem, (partition, priority), most_lines)?,
+            });
+        }
+    }
+    Ok(found)
 }
 
 /// More lines never make a response shorter, so the largest number is found by halving.
 fn largest_at(
     problem: &Problem<'_>,
-    place: (usize, u8),
+    place: (usize, Option<u8>),
     most_lines: u64,
 ) -> Result<Fits, ProblemError> {
     if !fits(problem, place, 0)? {
@@ -94,7 +100,7 @@ fn largest_at(
 
 fn fits(
     problem: &Problem<'_>,
-    (partition, priority): (usize, u8),
+    (partition, priority): (usize, Option<u8>),
     lines_each_way: u64,
 ) -> Result<bool, ProblemError> {
     let tried = TriedTolerance {

@@ -75,7 +75,7 @@ pub fn run(arguments: &Analyze) -> Result<Outcome, Failure> {
         return Ok(Outcome::Pass);
     }
     let measured = match arguments.measure {
-        true => analyze_measure::alone(&scenario, case, arguments.quiet)?,
+        true => analyze_measure::alone(&scenario, case, arguments)?,
         false => BTreeMap::new(),
     };
     let factors = match &arguments.factors {

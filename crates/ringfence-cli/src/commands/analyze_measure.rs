@@ -11,33 +11,51 @@ use ringfence_scenario::Factors;
 use ringfence_scenario::model::{BestEffort, Case, Gang, Program, Scenario, Scheduling, Task};
 use ringfence_sim::run::{Progress, RunOptions};
 
+use crate::arguments::Analyze;
 use crate::commands::run::machine_threads;
 use crate::outcome::Failure;
 use crate::progress::CaseBars;
 
-/// Every task of `case` that is not a compute program, alone on the machine.
+/// Every task of `case` that is not a compute program, alone on the machine and, if
+/// asked for, beside the case's best-effort work.
 pub fn alone(
     scenario: &Scenario,
     case: &Case,
-    quiet: bool,
+    arguments: &Analyze,
 ) -> Result<BTreeMap<String, Measured>, Failure> {
     let mut lone = without_work(scenario);
+    lone.best_effort = scenario.best_effort.clone();
     for (gang, task) in tasks(scenario, case) {
         if matches!(task.program, Program::Compute(_)) {
             continue;
         }
         lone.gangs.push(gang_of(gang, task.clone()));
-        lone.cases
-            .push(side_by_side(&task.name, lone.gangs.len() - 1, None));
+        let index = lone.gangs.len() - 1;
+        lone.cases.push(side_by_side(&task.name, index, None));
+        if arguments.measure_interference {
+            lone.cases.push(Case {
+                name: format!("{} beside best effort", task.name),
+                gangs: vec![index],
+                ..case.clone()
+            });
+        }
     }
-    let runs = simulate(&lone, quiet)?;
-    let measured = lone.gangs.iter().zip(&runs).map(|(gang, run)| {
-        let seen = Measured {
-            execution_ns: longest_ns(run)?,
-            llc_accesses: llc_accesses(run),
-        };
-        Ok((gang.tasks[0].name.clone(), seen))
-    });
+    let runs = simulate(&lone, arguments.quiet)?;
+    let runs_of_task = 1 + usize::from(arguments.measure_interference);
+    let measured = lone
+        .gangs
+        .iter()
+        .zip(runs.chunks(runs_of_task))
+        .map(|(gang, runs)| {
+            let execution_ns = longest_ns(&runs[0])?;
+            let beside = runs.get(1).map(longest_ns).transpose()?;
+            let seen = Measured {
+                execution_ns,
+                llc_accesses: llc_accesses(&runs[0]),
+                interference_ns: beside.map(|ns| ns.saturating_sub(execution_ns)),
+            };
+            Ok((gang.tasks[0].name.clone(), seen))
+        });
     measured.collect()
 }
 
@@ -179,11 +197,11 @@ fn longest_ns(run: &CaseRun) -> Result<u64, Failure> {
         })
 }
 
-/// Accesses to the LLC for each finished job, rounded up.
+/// Accesses to the LLC from the core with most, for each finished job, rounded up.
 fn llc_accesses(run: &CaseRun) -> u64 {
     let totals = run.cores.iter().filter_map(|core| core.samples.last());
-    let total: u64 = totals.map(|sample| sample.counters.llc_accesses).sum();
+    let most = totals.map(|sample| sample.counters.llc_accesses).max();
     let jobs = run.jobs.iter().flatten();
     let finished = jobs.filter(|job| job.response_ns().is_some()).count() as u64;
-    total.div_ceil(finished.max(1))
+    most.unwrap_or(0).div_ceil(finished.max(1))
 }

@@ -25,7 +25,7 @@ pub fn text(analysis: &Analysis) -> String {
         text += &partition_text(partition);
     }
     if !analysis.largest_tolerances.is_empty() {
-        text += "\nLargest tolerance, each way, with which all deadlines of the partition hold\n";
+        text += "\nLargest tolerance, each way, with which all deadlines of the partition hold,\nof the gangs named while the others keep theirs\n";
         for tolerance in &analysis.largest_tolerances {
             text += &tolerance_text(tolerance);
         }
@@ -136,7 +136,7 @@ fn share_text(share: &ShareVerdict) -> String {
 fn tolerance_text(tolerance: &LargestTolerance) -> String {
     let gangs = tolerance.gangs.join(", ");
     match tolerance.fits {
-        Fits::Nothing => format!("  {gangs}: none; deadlines are missed even with \"none\"\n"),
+        Fits::Nothing => format!("  {gangs}: none; deadlines are missed even with \"none\" here\n"),
         Fits::UpTo {
             lines_per_period,
             bytes_per_second,

@@ -170,8 +170,8 @@ file_table! {
         pub jitter: Option<Located<Time>>,
         /// Longest stretch in which a thread cannot be preempted. Default: `"0 ns"`.
         pub non_preemptive: Option<Located<Time>>,
-        /// Most accesses of one job to the last-level cache: bounds what
-        /// best-effort work can cost it there. Default: not known.
+        /// Most accesses of one job to the last-level cache from one core:
+        /// bounds what best-effort work can cost it there. Default: not known.
         pub llc_accesses: Option<Located<Count<0, 1_000_000_000_000>>>,
     }
 }
