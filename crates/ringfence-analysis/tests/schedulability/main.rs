@@ -2,6 +2,8 @@
 
 mod bound;
 mod closed_forms;
+mod comparison;
+mod composition;
 mod generate;
 mod reference;
 mod simulate;
