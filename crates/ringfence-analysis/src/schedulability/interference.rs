@@ -14,8 +14,8 @@
 //! - as many misses as the LLC has ways: one line put into a set can push out one
 //!   line after the other of those used again (Burguière, Reineke, Altmeyer,
 //!   "Cache-related preemption delay computation for set-associative caches:
-//!   pitfalls and solutions", WCET 2009). With random replacement one.
-//!   All of them together are no more than the job's accesses to the LLC.
+//!   pitfalls and solutions", WCET 2009). With random replacement there is no such
+//!   number. All of them together are no more than the job's accesses to the LLC.
 //!
 //! A gang that tolerates nothing has best-effort cores stand still beside it. Beside
 //! any other, best-effort hits in the LLC are not regulated: each access of the gang waits
@@ -45,7 +45,7 @@ pub struct AccessCosts {
     pub miss_ns: u64,
     /// An access of another core in the same bank of the LLC.
     pub bank_ns: u64,
-    /// Misses that one foreign line can cause.
+    /// Misses that one foreign line can cause; `u64::MAX` is as many as there are accesses.
     pub misses_per_line: u64,
 }
 
@@ -67,7 +67,7 @@ impl AccessCosts {
             bank_ns: cycles_ps(platform, memory.llc.bank_service_cycles).div_ceil(PS_PER_NS),
             misses_per_line: match memory.llc.replacement {
                 Replacement::Lru => memory.llc.ways.into(),
-                Replacement::Random => 1,
+                Replacement::Random => u64::MAX,
             },
         }
     }

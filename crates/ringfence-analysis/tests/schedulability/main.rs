@@ -5,5 +5,6 @@ mod closed_forms;
 mod comparison;
 mod composition;
 mod generate;
+mod interference;
 mod reference;
 mod simulate;

@@ -136,7 +136,11 @@ fn share_text(share: &ShareVerdict) -> String {
 fn tolerance_text(tolerance: &LargestTolerance) -> String {
     let gangs = tolerance.gangs.join(", ");
     match tolerance.fits {
-        Fits::Nothing => format!("  {gangs}: none; deadlines are missed even with \"none\" here\n"),
+        Fits::Nothing => format!("  {gangs}: none; not even that saves all deadlines\n"),
+        Fits::UpTo {
+            lines_per_period: 0,
+            ..
+        } => format!("  {gangs}: none; best-effort work has to stand still beside them\n"),
         Fits::UpTo {
             lines_per_period,
             bytes_per_second,
