@@ -8,7 +8,9 @@ use ringfence_analysis::schedulability::problem::Measured;
 use ringfence_record::Writer;
 use ringfence_record::event::Header;
 use ringfence_scenario::Factors;
-use ringfence_scenario::model::{BestEffort, Case, Gang, Program, Scenario, Scheduling, Task};
+use ringfence_scenario::model::{
+    BestEffort, Case, Gang, Overrun, Program, Scenario, Scheduling, Task,
+};
 use ringfence_sim::run::{Progress, RunOptions};
 
 use crate::arguments::Analyze;
@@ -124,10 +126,15 @@ fn without_work(scenario: &Scenario) -> Scenario {
     empty
 }
 
+/// `task` alone in its gang. A job that is late makes its successors drop out, so
+/// that responses are execution times and not waiting.
 fn gang_of(gang: &Gang, task: Task) -> Gang {
     Gang {
         name: task.name.clone(),
-        tasks: vec![task],
+        tasks: vec![Task {
+            overrun: Overrun::Skip,
+            ..task
+        }],
         ..gang.clone()
     }
 }
