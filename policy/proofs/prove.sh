@@ -28,18 +28,20 @@ goal_timeout_s=30
 # goals and never ends on others.
 z3=$(command -v z3)
 z3_version=$(z3 -version | grep -oE '[0-9]+(\.[0-9]+)+' | head -1)
-driver=$(why3 --print-datadir)/drivers/z3_471_nobv.drv
+# An unpacked Why3 prints where it would have been installed.
+why3_data=${WHY3DATA:-$(why3 --print-datadir)}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cat >"$work/why3.conf" <<EOF
 [main]
 magic = 14
+loadpath = "$why3_data/stdlib"
 
 [prover]
 name = "Z3"
 version = "$z3_version"
 shortcut = "z3"
-driver = "$driver"
+driver = "$why3_data/drivers/z3_471_nobv.drv"
 command = "$z3 -smt2 -T:%t smt.auto_config=false smt.random_seed=42 -st %f"
 
 [prover]
@@ -47,7 +49,7 @@ name = "Z3"
 alternative = "ematching"
 version = "$z3_version"
 shortcut = "z3-ematching"
-driver = "$driver"
+driver = "$why3_data/drivers/z3_471_nobv.drv"
 command = "$z3 -smt2 -T:%t smt.auto_config=false smt.mbqi=false smt.arith.solver=2 smt.case_split=3 smt.random_seed=42 -st %f"
 EOF
 export WHY3CONFIG="$work/why3.conf"

@@ -24,6 +24,8 @@ pub struct Scenario {
     pub share: ShareLimit,
     /// Disjoint sets of cores; never empty.
     pub partitions: Vec<Partition>,
+    /// Shares of the last-level cache.
+    pub classes_of_service: Vec<ClassOfService>,
     /// Gangs; tasks of gangs with equal partition and priority form a virtual gang.
     pub gangs: Vec<Gang>,
     /// Work without deadlines.
@@ -43,6 +45,18 @@ pub struct Partition {
     pub cores: Vec<u16>,
 }
 
+/// A share of the last-level cache.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClassOfService {
+    /// Unique name.
+    pub name: String,
+    /// Ways that new lines may take, a bit each; never empty, below the cache's ways.
+    pub way_mask: u64,
+    /// Page colours of its memory, ascending; never empty, each below the
+    /// cache's colours ([`crate::platform::MemorySystem::page_colours`]).
+    pub colours: Vec<u16>,
+}
+
 /// All threads of one parallel real-time task, or several tasks scheduled as one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gang {
@@ -54,6 +68,8 @@ pub struct Gang {
     pub priority: u8,
     /// Interfering traffic that the gang accepts per core while it runs.
     pub tolerance: Tolerance,
+    /// Index into [`Scenario::classes_of_service`]; `None` is all of the cache.
+    pub class_of_service: Option<usize>,
     /// The tasks, at least one.
     pub tasks: Vec<Task>,
 }
@@ -137,6 +153,8 @@ pub struct BestEffort {
     pub cores: Vec<u16>,
     /// Thread `i` stays on `cores[i % cores.len()]`; otherwise threads move to idle cores.
     pub pinned: bool,
+    /// Index into [`Scenario::classes_of_service`]; `None` is all of the cache.
+    pub class_of_service: Option<usize>,
     /// What each thread executes, for ever.
     pub program: Program,
 }
@@ -285,6 +303,8 @@ pub struct Case {
     pub scheduling: Scheduling,
     /// Whether best-effort traffic is throttled to the gangs' tolerances.
     pub regulation: bool,
+    /// Whether classes of service get their shares of the last-level cache.
+    pub cache_allocation: bool,
     /// Whether the `slowed_by` factors of [`Compute`] apply.
     pub interference: bool,
     /// Indices into [`Scenario::gangs`] of the gangs that take part.

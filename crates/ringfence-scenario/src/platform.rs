@@ -44,6 +44,28 @@ pub struct MemorySystem {
     pub llc: Llc,
     /// Main memory.
     pub dram: Dram,
+    /// Where the operating system finds pages.
+    pub page_placement: PagePlacement,
+}
+
+/// How the operating system chooses the page frames of a program's memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PagePlacement {
+    /// Scattered over the memory, as on a machine that has run for a while.
+    Random,
+    /// In a row from a random place, as on a machine that has just booted.
+    Sequential,
+}
+
+impl MemorySystem {
+    /// Bytes of a page, as on every target platform.
+    pub const PAGE_BYTES: u32 = 4096;
+
+    /// Into how many parts pages divide the sets of the last-level cache; at least 1.
+    pub fn page_colours(&self) -> u16 {
+        let way_bytes = self.llc.size_bytes / self.llc.ways;
+        u16::try_from((way_bytes / Self::PAGE_BYTES).max(1)).unwrap_or(u16::MAX)
+    }
 }
 
 /// How a core issues memory accesses.
@@ -86,8 +108,23 @@ pub struct Llc {
     pub bank_service_cycles: u32,
     /// Distinct lines that may be missing at a time.
     pub mshrs: u32,
+    /// Most of `mshrs` that one bank may use.
+    pub mshrs_per_bank: u32,
+    /// Dirty lines that may wait at a time for the memory controller to take them.
+    pub write_back_buffer: u32,
+    /// What an eviction does to the first-level caches.
+    pub inclusion: Inclusion,
     /// Which line a set gives up.
     pub replacement: Replacement,
+}
+
+/// What an eviction from the last-level cache does to the first-level caches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Inclusion {
+    /// Nothing.
+    NonInclusive,
+    /// Their copies are dropped too.
+    Inclusive,
 }
 
 /// Replacement policy of a cache.

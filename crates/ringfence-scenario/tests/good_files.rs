@@ -94,6 +94,30 @@ fn gangs_and_tasks_arrive_in_the_model() {
 }
 
 #[test]
+fn classes_of_service_arrive_in_the_model() {
+    let scenario = good("complete.toml");
+    let [most, some] = &scenario.classes_of_service[..] else {
+        panic!("not two classes of service");
+    };
+    assert_eq!(most.way_mask, 0xfff0);
+    assert_eq!(most.colours, [1, 2, 3, 4, 5, 7]);
+    // 512 KiB in 16 ways: 32 KiB a way, 8 pages.
+    assert_eq!((some.way_mask, some.colours.len()), (0b1001, 8));
+    let of_gangs = scenario.gangs.iter().map(|gang| gang.class_of_service);
+    assert_eq!(of_gangs.collect::<Vec<_>>(), [Some(0), None, None]);
+    let of_best_effort = scenario
+        .best_effort
+        .iter()
+        .map(|work| work.class_of_service);
+    assert_eq!(of_best_effort.collect::<Vec<_>>(), [Some(1), None]);
+    let allocated = scenario.cases.iter().filter(|case| case.cache_allocation);
+    assert_eq!(
+        allocated.map(|case| &case.name[..]).collect::<Vec<_>>(),
+        ["unregulated"]
+    );
+}
+
+#[test]
 fn presets_expand() {
     let scenario = good("complete.toml");
     let names: Vec<_> = scenario

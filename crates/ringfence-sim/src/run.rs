@@ -166,14 +166,18 @@ fn run_case(
             ComputeMachine::new(scenario.platform.cores, &compute_streams(&workload, case))?;
         Os::new(scenario, case, &workload, machine, options.fault)?.run(&progress)?
     } else {
-        let machine = exact_machine(scenario, &workload)?;
+        let machine = exact_machine(scenario, case, &workload)?;
         Os::new(scenario, case, &workload, machine, options.fault)?.run(&progress)?
     };
     Ok(section)
 }
 
 /// The board of `scenario`, with one stream for each thread of `workload`.
-fn exact_machine(scenario: &Scenario, workload: &Workload<'_>) -> Result<ExactMachine, CaseError> {
+fn exact_machine(
+    scenario: &Scenario,
+    case: &Case,
+    workload: &Workload<'_>,
+) -> Result<ExactMachine, CaseError> {
     let platform = &scenario.platform;
     if platform.os.reschedule_latency_ns == 0 {
         return Err(CaseError::NoLatency {
@@ -185,7 +189,9 @@ fn exact_machine(scenario: &Scenario, workload: &Workload<'_>) -> Result<ExactMa
     for thread in workload.threads.iter().filter(|thread| thread.index == 0) {
         let is_best_effort = matches!(thread.class, Class::BestEffort { .. });
         let name = workload.owner_name(workload.owner(thread));
-        machine.add_task(name, thread.program, thread.siblings, is_best_effort)?;
+        let class = workload.class_of_service(scenario, thread);
+        let class = class.filter(|_| case.cache_allocation);
+        machine.add_task(name, thread.program, thread.siblings, is_best_effort, class)?;
     }
     Ok(machine)
 }

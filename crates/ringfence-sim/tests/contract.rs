@@ -25,7 +25,7 @@ fn exact(lookahead: Picoseconds) -> impl Machine {
         pattern: Pattern::Sequential,
     }]);
     for name in ["first", "second"] {
-        machine.add_task(name, &program, 1, false).unwrap();
+        machine.add_task(name, &program, 1, false, None).unwrap();
     }
     machine
 }

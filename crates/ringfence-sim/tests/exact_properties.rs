@@ -107,6 +107,8 @@ fn gang(index: usize, partitions: Vec<Partition>) -> impl Strategy<Value = Gang>
                 partition,
                 priority,
                 tolerance,
+
+                class_of_service: None,
                 tasks,
             })
         },
@@ -143,6 +145,8 @@ fn best_effort(index: usize) -> impl Strategy<Value = BestEffort> {
         threads,
         cores: (0..CORES).collect(),
         pinned,
+
+        class_of_service: None,
         program,
     })
 }
@@ -159,6 +163,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
                     name: name.into(),
                     scheduling,
                     regulation: true,
+                    cache_allocation: false,
                     interference: true,
                     gangs: (0..gangs.len()).collect(),
                     best_effort: (0..best_effort.len()).collect(),
@@ -172,6 +177,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
                     regulation: Regulation { period_ns },
                     share,
                     partitions: partitions.clone(),
+                    classes_of_service: Vec::new(),
                     cases: vec![
                         case("fixed-priority", Scheduling::FixedPriority),
                         case("gang", Scheduling::Gang),

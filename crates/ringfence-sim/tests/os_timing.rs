@@ -48,6 +48,8 @@ fn gang(priority: u8, tasks: Vec<Task>) -> Gang {
         partition: 0,
         priority,
         tolerance: Tolerance::NONE,
+
+        class_of_service: None,
         tasks,
     }
 }
@@ -58,6 +60,8 @@ fn endless(threads: u16, cores: &[u16]) -> BestEffort {
         threads,
         cores: cores.to_vec(),
         pinned: true,
+
+        class_of_service: None,
         program: compute(0, Vec::new()),
     }
 }

@@ -26,31 +26,30 @@ fn open(path: &Path) -> Reader<File> {
     Reader::new(File::open(path).unwrap()).unwrap()
 }
 
-/// Builds the detector with the release profile and no flags of the caller's:
-/// the program whose trace ships, whatever profile the tests have.
+/// Builds the program whose trace ships: with the release profile, whatever
+/// profile the tests have, and no flags of the caller's. Texts of panics have
+/// the path of Cargo's registry, whose length would move all data behind them.
 fn build() -> PathBuf {
     let test_profile = Path::new(env!("CARGO_BIN_EXE_susan")).parent().unwrap();
-    let target = test_profile.parent().unwrap();
+    let target = test_profile.parent().unwrap().join("recorded");
+    let cargo_home = std::env::var_os("CARGO_HOME").map_or_else(
+        || std::env::home_dir().unwrap().join(".cargo"),
+        PathBuf::from,
+    );
     let mut cargo = Command::new(env!("CARGO"));
-    cargo
-        .args([
-            "build",
-            "--quiet",
-            "--locked",
-            "--release",
-            "--bin",
-            "susan",
-        ])
-        .arg("--manifest-path")
-        .arg(Path::new(CRATE).join("Cargo.toml"))
-        .arg("--target-dir")
-        .arg(target);
+    cargo.args(["build", "--quiet", "--locked", "--release"]);
+    cargo.args(["--bin", "susan", "--manifest-path"]);
+    cargo.arg(Path::new(CRATE).join("Cargo.toml"));
+    cargo.arg("--target-dir").arg(&target);
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy().into_owned();
         if name.starts_with("CARGO_PROFILE_") || name.ends_with("RUSTFLAGS") {
             cargo.env_remove(name);
         }
     }
+    let remap = format!("--remap-path-prefix={}=cargo", cargo_home.display());
+    // Spaces separate flags in RUSTFLAGS; nothing does in a single encoded one.
+    cargo.env("CARGO_ENCODED_RUSTFLAGS", remap);
     assert!(cargo.status().unwrap().success(), "the build failed");
     target.join("release/susan")
 }

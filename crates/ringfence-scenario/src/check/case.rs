@@ -95,6 +95,7 @@ impl Checker<'_> {
                 &table.regulation,
                 preset.is_some_and(|preset| preset.regulation),
             ),
+            cache_allocation: self.cache_allocation(table),
             interference: flag(&table.interference, true),
             gangs,
             best_effort,
@@ -105,6 +106,20 @@ impl Checker<'_> {
             }
             _ => vec![case],
         }
+    }
+
+    fn cache_allocation(&mut self, table: &CaseTable) -> bool {
+        let Some(flag) = table.cache_allocation.as_ref().filter(|flag| flag.value.0) else {
+            return false;
+        };
+        if self.file.class_of_service.is_empty() {
+            self.problems.report(
+                flag.span,
+                "cache allocation without a class of service",
+                "a `[[class_of_service]]`, and gangs or best-effort work that name it",
+            );
+        }
+        true
     }
 
     fn one_case_per_gang(&self, case: &Case) -> Vec<Case> {

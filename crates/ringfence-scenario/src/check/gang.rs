@@ -4,7 +4,6 @@ use super::Checker;
 use super::names::refuse_duplicates;
 use super::program::{Owner, Role};
 use crate::file::Located;
-use crate::file::cores::Cores;
 use crate::file::rate::{Rate, Tolerance as ToleranceField};
 use crate::file::scenario::{BestEffortTable, GangTable, KnownTable, TaskTable};
 use crate::file::value::{Count, Time};
@@ -43,6 +42,7 @@ impl Checker<'_> {
             );
         }
         let tolerance = self.tolerance(gang.tolerance.as_ref());
+        let class_of_service = self.class_named(gang.class_of_service.as_ref());
         let tasks: Vec<Option<Task>> = gang
             .task
             .iter()
@@ -53,6 +53,7 @@ impl Checker<'_> {
             partition: place?,
             priority: gang.priority.value.0 as u8,
             tolerance,
+            class_of_service,
             tasks: super::all(tasks)?,
         })
     }
@@ -278,24 +279,23 @@ impl Checker<'_> {
         }
         let threads = threads(&entry.threads);
         let all_cores = || (0..self.platform.cores).collect();
-        let cores = entry.cores.as_ref().map_or_else(
-            all_cores,
-            |Located {
-                 value: Cores(cores),
-                 ..
-             }| { cores.clone() },
-        );
+        let cores = entry
+            .cores
+            .as_ref()
+            .map_or_else(all_cores, |cores| cores.value.0.clone());
         let owner = Owner {
             name: &entry.name.value.0,
             role: Role::BestEffort,
             threads,
         };
         let program = self.program(&entry.program, owner);
+        let class_of_service = self.class_named(entry.class_of_service.as_ref());
         Some(BestEffort {
             name: entry.name.value.0.clone(),
             threads,
             cores,
             pinned: entry.pinned.as_ref().is_some_and(|flag| flag.value.0),
+            class_of_service,
             program: program?,
         })
     }

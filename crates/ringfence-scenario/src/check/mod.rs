@@ -5,6 +5,7 @@
 //! scenario is only handed out when there is no problem at all.
 
 mod case;
+mod class_of_service;
 mod gang;
 mod names;
 mod partition;
@@ -79,6 +80,7 @@ impl Checker<'_> {
         let share = self.share();
         let observe = self.observe();
         let partitions = self.partitions();
+        let classes_of_service = self.classes_of_service();
         let gangs = self.gangs();
         let best_effort = self.best_effort();
         let cases = self.cases();
@@ -101,6 +103,7 @@ impl Checker<'_> {
             regulation: self.regulation,
             share,
             partitions: all(partitions)?,
+            classes_of_service: all(classes_of_service)?,
             gangs: all(gangs)?,
             best_effort: all(best_effort)?,
             cases,

@@ -8,7 +8,10 @@ use crate::file::platform::{
 };
 use crate::file::value::{Count, Size, Time};
 use crate::file::{List, Located};
-use crate::platform::{CoreModel, Dram, DramController, L1, Llc, MemorySystem, OsCosts, Platform};
+use crate::platform::{
+    CoreModel, Dram, DramController, Inclusion, L1, Llc, MemorySystem, OsCosts, PagePlacement,
+    Platform,
+};
 use crate::quantity::{BANDWIDTH, SIZE, TIME};
 
 const LINE_BYTES: std::ops::RangeInclusive<u64> = 16..=256;
@@ -103,6 +106,10 @@ fn memory(table: &Located<MemoryTable>, problems: &mut Problems) -> MemorySystem
         l1,
         llc,
         dram: dram(&table.dram, line_bytes, problems),
+        page_placement: table
+            .page_placement
+            .as_ref()
+            .map_or(PagePlacement::Random, |placement| placement.value.into()),
     }
 }
 
@@ -131,6 +138,18 @@ fn llc(table: &LlcTable, line_bytes: u64, problems: &mut Problems) -> Llc {
         bank_functions: bank_functions(&table.bank_functions, problems),
         bank_service_cycles: u32_of(&table.bank_service_cycles),
         mshrs: u32_of(&table.mshrs),
+        mshrs_per_bank: table
+            .mshrs_per_bank
+            .as_ref()
+            .map_or(u32_of(&table.mshrs), u32_of),
+        write_back_buffer: table
+            .write_back_buffer
+            .as_ref()
+            .map_or(u32_of(&table.mshrs), u32_of),
+        inclusion: table
+            .inclusion
+            .as_ref()
+            .map_or(Inclusion::NonInclusive, |inclusion| inclusion.value.into()),
         replacement: table.replacement.value.into(),
     }
 }

@@ -8,8 +8,8 @@
 //! The doc comments of the types in here are what users read in the generated
 //! reference and in their editors.
 
-pub mod cores;
 mod macros;
+pub mod numbers;
 pub mod platform;
 pub mod program;
 pub mod rate;

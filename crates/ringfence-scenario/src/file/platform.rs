@@ -60,6 +60,8 @@ file_table! {
         pub llc: Located<LlcTable>,
         /// Main memory.
         pub dram: Located<DramTable>,
+        /// `"random"` or `"sequential"`. Default: `"random"`.
+        pub page_placement: Option<Located<PagePlacement>>,
     }
 }
 
@@ -92,6 +94,26 @@ file_table! {
 }
 
 file_word! {
+    /// What an eviction from the last-level cache does to the first-level caches.
+    pub enum Inclusion -> model::Inclusion {
+        /// Nothing.
+        NonInclusive = "non-inclusive" => model::Inclusion::NonInclusive,
+        /// Their copies are dropped too.
+        Inclusive = "inclusive" => model::Inclusion::Inclusive,
+    }
+}
+
+file_word! {
+    /// How the operating system chooses the page frames of a program's memory.
+    pub enum PagePlacement -> model::PagePlacement {
+        /// Scattered over the memory, as on a machine that has run for a while.
+        Random = "random" => model::PagePlacement::Random,
+        /// In a row from a random place, as on a machine that has just booted.
+        Sequential = "sequential" => model::PagePlacement::Sequential,
+    }
+}
+
+file_word! {
     /// Which line a set gives up.
     pub enum Replacement -> model::Replacement {
         /// Least recently used.
@@ -120,6 +142,13 @@ file_table! {
         pub bank_service_cycles: Located<Count<1, 1000>>,
         /// Distinct lines that may be missing at a time.
         pub mshrs: Located<Count<1, 1024>>,
+        /// Most of `mshrs` that one bank may use. Default: all.
+        pub mshrs_per_bank: Option<Located<Count<1, 1024>>>,
+        /// Dirty lines that may wait at a time for the memory controller to take
+        /// them. Default: as many as `mshrs`.
+        pub write_back_buffer: Option<Located<Count<1, 1024>>>,
+        /// `"non-inclusive"` or `"inclusive"`. Default: `"non-inclusive"`.
+        pub inclusion: Option<Located<Inclusion>>,
         /// `"lru"` or `"random"`.
         pub replacement: Located<Replacement>,
     }

@@ -1,7 +1,7 @@
 //! The scenario file.
 
-use super::cores::Cores;
 use super::macros::{file_table, file_word};
+use super::numbers::{Colours, Cores, Ways};
 use super::platform::PlatformFile;
 use super::program::Program;
 use super::rate::{Share, Tolerance};
@@ -34,6 +34,9 @@ file_table! {
         /// one partition `all` of all cores.
         #[schemars(with = "Option<List<PartitionTable>>")]
         pub partition: List<PartitionTable>,
+        /// Shares of the last-level cache for gangs and best-effort work.
+        #[schemars(with = "Option<List<ClassOfServiceTable>>")]
+        pub class_of_service: List<ClassOfServiceTable>,
         /// The real-time work.
         pub gang: List<GangTable>,
         /// Work without deadlines.
@@ -96,6 +99,23 @@ file_table! {
 }
 
 file_table! {
+    /// A share of the last-level cache. It counts in cases with `cache_allocation`.
+    ///
+    /// Ways are a hardware's way mask: lines are found wherever they are, and
+    /// new ones take only these ways. Colours are a page allocator's: memory
+    /// comes from the pages that map to this part of the sets.
+    #[schemars(title = "[[class_of_service]]")]
+    pub struct ClassOfServiceTable {
+        /// Unique name.
+        pub name: Located<Name>,
+        /// Ways that its work may fill. Default: all.
+        pub ways: Option<Located<Ways>>,
+        /// Page colours that its memory has. Default: all.
+        pub colours: Option<Located<Colours>>,
+    }
+}
+
+file_table! {
     /// All threads of one parallel real-time task, or several tasks scheduled as one.
     ///
     /// Gangs of equal partition and priority run together, as a virtual gang.
@@ -110,6 +130,8 @@ file_table! {
         /// Traffic that the gang accepts from each best-effort core while it
         /// runs. Default: `"unlimited"`.
         pub tolerance: Option<Located<Tolerance>>,
+        /// Its class of service. Default: all of the last-level cache.
+        pub class_of_service: Option<Located<Name>>,
         /// Its tasks; at least one.
         pub task: List<TaskTable>,
     }
@@ -190,6 +212,8 @@ file_table! {
         /// over when the list is shorter. Otherwise threads move to idle
         /// cores. Default: `false`.
         pub pinned: Option<Located<Flag>>,
+        /// Its class of service. Default: all of the last-level cache.
+        pub class_of_service: Option<Located<Name>>,
         /// What each thread executes, for ever.
         pub program: Located<Program>,
     }
@@ -223,6 +247,9 @@ file_table! {
         /// Whether best-effort traffic is throttled to the gangs' tolerances.
         /// Default: as the preset; otherwise `false`.
         pub regulation: Option<Located<Flag>>,
+        /// Whether classes of service get their shares of the last-level cache,
+        /// and no more. Default: `false`.
+        pub cache_allocation: Option<Located<Flag>>,
         /// Whether the `slowed_by` factors of compute programs apply. Default: `true`.
         pub interference: Option<Located<Flag>>,
         /// Names of the gangs that take part; at least one. Default: all.

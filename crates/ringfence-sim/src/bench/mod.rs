@@ -148,7 +148,7 @@ impl Running {
         let mut machine = ExactMachine::new(platform, 1, LOOKAHEAD_PS)?;
         let mut streams = Vec::new();
         for (core, program) in programs.iter().enumerate() {
-            let stream = machine.add_task(&format!("core {core}"), program, 1, true)?[0];
+            let stream = machine.add_task(&format!("core {core}"), program, 1, true, None)?[0];
             machine.start(core as u16, stream, 0);
             streams.push(stream);
         }

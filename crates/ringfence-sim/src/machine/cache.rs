@@ -12,27 +12,55 @@ const PENDING: u32 = 4;
 const FLAGS: u32 = VALID | DIRTY | PENDING;
 const TAG_SHIFT: u32 = 3;
 
+/// Ways of a set that a line may take, by number: a bit each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct WayMask(pub(crate) u64);
+
+impl WayMask {
+    /// Every way, whatever their number.
+    pub(crate) const ALL: Self = Self(u64::MAX);
+
+    #[inline]
+    fn contains(self, way: usize) -> bool {
+        self.0 >> way & 1 == 1
+    }
+
+    fn without(self, way: usize) -> Self {
+        Self(self.0 & !(1 << way))
+    }
+}
+
+/// A line that gave up its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Victim {
+    pub(super) line: u64,
+    /// Memory, or the next level, does not have its data yet.
+    pub(super) dirty: bool,
+}
+
 /// Which lines a cache holds, and which of them are dirty.
 ///
 /// A line takes its place when its miss is issued, marked pending. The mark is
 /// cleared by the first access that finds the line complete.
 #[derive(Debug, Clone)]
 pub(super) struct Cache {
-    /// `tag << 3 | flags`, set by set; with LRU in order of use, latest first.
+    /// `tag << 3 | flags`, set by set.
     slots: Vec<u32>,
+    /// When each slot was used last, in accesses of the cache; 0 for an empty one.
+    used_at: Vec<u64>,
+    /// Accesses so far.
+    clock: u64,
     ways: usize,
     set_bits: u32,
     /// Source of victims; `None` replaces the least recently used line.
     random: Option<SplitMix64>,
 }
 
-/// What [`Cache::insert`] found.
+/// Where a line goes, and which one goes for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Inserted {
-    /// The line has a place; a dirty line gave it up.
-    Evicted(Option<u64>),
-    /// Every line of the set is still on its way.
-    SetBusy,
+pub(super) struct Place {
+    slot: usize,
+    pub(super) victim: Option<Victim>,
 }
 
 impl Cache {
@@ -44,10 +72,14 @@ impl Cache {
         replacement: Replacement,
         seed: u64,
     ) -> Result<Self, MachineError> {
-        let sets = power_of_two(
-            "cache sets",
-            u64::from(size_bytes / line_bytes / ways.max(1)),
-        )?;
+        if !(1..=64).contains(&ways) {
+            return Err(MachineError::OutOfRange {
+                what: "cache ways",
+                value: ways.into(),
+                expected: "1 to 64",
+            });
+        }
+        let sets = power_of_two("cache sets", u64::from(size_bytes / line_bytes / ways))?;
         let set_bits = sets.trailing_zeros();
         if memory_lines >> set_bits > 1 << (32 - TAG_SHIFT) {
             return Err(MachineError::OutOfRange {
@@ -56,8 +88,11 @@ impl Cache {
                 expected: "at most 2^29",
             });
         }
+        let slots = (sets * u64::from(ways)) as usize;
         Ok(Self {
-            slots: vec![0; (sets * u64::from(ways)) as usize],
+            slots: vec![0; slots],
+            used_at: vec![0; slots],
+            clock: 0,
             ways: ways as usize,
             set_bits,
             random: (replacement == Replacement::Random).then(|| SplitMix64::new(seed)),
@@ -73,21 +108,27 @@ impl Cache {
         )
     }
 
+    /// The way of `line` in the set at `base`.
+    #[inline]
+    fn way_of(&self, base: usize, tag: u32) -> Option<usize> {
+        self.slots[base..base + self.ways]
+            .iter()
+            .position(|&slot| slot & !(FLAGS & !VALID) == tag | VALID)
+    }
+
     /// Looks `line` up as an access does; its slot, if it has one.
     #[inline]
     pub(super) fn find(&mut self, line: u64) -> Option<usize> {
         let (base, tag) = self.split(line);
-        let set = &mut self.slots[base..base + self.ways];
-        let way = set
-            .iter()
-            .position(|&slot| slot & !(FLAGS & !VALID) == tag | VALID)?;
-        if self.random.is_some() {
-            return Some(base + way);
-        }
-        if way > 0 {
-            move_to_front(set, way);
-        }
-        Some(base)
+        let way = self.way_of(base, tag)?;
+        self.touch(base + way);
+        Some(base + way)
+    }
+
+    #[inline]
+    fn touch(&mut self, slot: usize) {
+        self.clock += 1;
+        self.used_at[slot] = self.clock;
     }
 
     #[inline]
@@ -105,49 +146,80 @@ impl Cache {
         self.slots[slot] |= DIRTY;
     }
 
-    /// Gives `line`, which is not in the cache, a place.
+    /// Whether `line` is here and dirty; no access.
+    pub(super) fn is_dirty(&self, line: u64) -> bool {
+        let (base, tag) = self.split(line);
+        self.way_of(base, tag)
+            .is_some_and(|way| self.slots[base + way] & DIRTY != 0)
+    }
+
+    /// Drops `line`, if it is here.
+    pub(super) fn invalidate(&mut self, line: u64) {
+        let (base, tag) = self.split(line);
+        if let Some(way) = self.way_of(base, tag) {
+            self.slots[base + way] = 0;
+            self.used_at[base + way] = 0;
+        }
+    }
+
+    /// A place for `line`, which is not in the cache, in one of `ways`.
     ///
-    /// `on_its_way` says of a line marked pending whether it still is.
-    pub(super) fn insert(
+    /// `None` when every line there is still on its way, of which
+    /// `on_its_way` knows for a line marked pending.
+    pub(super) fn choose(
         &mut self,
         line: u64,
-        dirty: bool,
-        pending: bool,
+        ways: WayMask,
         on_its_way: impl Fn(u64) -> bool,
-    ) -> Inserted {
-        let (base, tag) = self.split(line);
-        let set_bits = self.set_bits;
-        let line_of =
-            |slot: u32| u64::from(slot >> TAG_SHIFT) << set_bits | (base / self.ways) as u64;
-        let set = &mut self.slots[base..base + self.ways];
-        let free = |slot: u32| slot & PENDING == 0 || !on_its_way(line_of(slot));
-        let victim = match &mut self.random {
-            None => set.iter().rposition(|&slot| free(slot)),
-            Some(random) => set.iter().position(|&slot| slot & VALID == 0).or_else(|| {
-                let first = random.below(set.len() as u64) as usize;
-                (first..set.len())
-                    .chain(0..first)
-                    .find(|&way| free(set[way]))
-            }),
+    ) -> Option<Place> {
+        let (base, _) = self.split(line);
+        let (set_bits, set_number) = (self.set_bits, (base / self.ways) as u64);
+        let line_of = |slot: u32| u64::from(slot >> TAG_SHIFT) << set_bits | set_number;
+        let set = &self.slots[base..base + self.ways];
+        let free = |&way: &usize| {
+            let slot = set[way];
+            ways.contains(way) && (slot & PENDING == 0 || !on_its_way(line_of(slot)))
         };
-        let Some(way) = victim else {
-            return Inserted::SetBusy;
-        };
+        let way = match &mut self.random {
+            None => {
+                let used_at = &self.used_at[base..base + self.ways];
+                let mut ways = ways;
+                loop {
+                    // Asking whether a line is on its way takes time: only of the oldest.
+                    let oldest = (0..set.len())
+                        .filter(|&way| ways.contains(way))
+                        .min_by_key(|&way| used_at[way]);
+                    match oldest {
+                        Some(way) if !free(&way) => ways = ways.without(way),
+                        _ => break oldest,
+                    }
+                }
+            }
+            Some(random) => {
+                let is_empty = |&way: &usize| ways.contains(way) && set[way] & VALID == 0;
+                (0..set.len()).find(is_empty).or_else(|| {
+                    let first = random.below(set.len() as u64) as usize;
+                    (first..set.len()).chain(0..first).find(free)
+                })
+            }
+        }?;
         let old = set[way];
-        set[way] = tag | VALID | if dirty { DIRTY } else { 0 } | if pending { PENDING } else { 0 };
-        if self.random.is_none() {
-            move_to_front(set, way);
-        }
-        Inserted::Evicted((old & DIRTY != 0).then(|| line_of(old)))
+        Some(Place {
+            slot: base + way,
+            victim: (old & VALID != 0).then(|| Victim {
+                line: line_of(old),
+                dirty: old & DIRTY != 0,
+            }),
+        })
     }
-}
 
-/// Marks a way as the latest used of its set.
-#[inline]
-fn move_to_front(set: &mut [u32], way: usize) {
-    let latest = set[way];
-    set.copy_within(..way, 1);
-    set[0] = latest;
+    /// Puts `line` where [`Self::choose`] found a place for it.
+    pub(super) fn put(&mut self, place: Place, line: u64, dirty: bool, pending: bool) {
+        let (_, tag) = self.split(line);
+        let flags = if dirty { DIRTY } else { 0 } | if pending { PENDING } else { 0 };
+        self.slots[place.slot] = tag | VALID | flags;
+        self.touch(place.slot);
+    }
 }
 
 #[cfg(test)]
@@ -198,6 +270,12 @@ mod tests {
         }
     }
 
+    fn dirty_line(victim: Option<Victim>) -> Option<u64> {
+        victim
+            .filter(|victim| victim.dirty)
+            .map(|victim| victim.line)
+    }
+
     fn access(cache: &mut Cache, line: u64, write: bool) -> (bool, Option<u64>) {
         if let Some(slot) = cache.find(line) {
             if write {
@@ -205,10 +283,9 @@ mod tests {
             }
             return (true, None);
         }
-        match cache.insert(line, write, true, |_| false) {
-            Inserted::Evicted(victim) => (false, victim),
-            Inserted::SetBusy => panic!("no line is on its way"),
-        }
+        let place = cache.choose(line, WayMask::ALL, |_| false).unwrap();
+        cache.put(place, line, write, true);
+        (false, dirty_line(place.victim))
     }
 
     proptest! {
@@ -243,6 +320,51 @@ mod tests {
             }
         }
 
+        /// Two owners with masks of their own: neither ever loses a line to the
+        /// other, and each finds lines wherever they are.
+        #[test]
+        fn disjoint_way_masks_keep_lines_apart(
+            accesses in prop::collection::vec((0u64..40, any::<bool>()), 1..400),
+            random in any::<bool>(),
+            first_mask in 1u64..15,
+        ) {
+            let mut cache = cache(if random { Replacement::Random } else { Replacement::Lru });
+            // Lines of the one owner are even, those of the other odd.
+            let owner = |line: u64| line & 1;
+            let line_in_set = |line: u64| (line >> 1) * SETS * 2 + owner(line) * SETS;
+            for (line, write) in accesses {
+                let line = line_in_set(line);
+                let mask = WayMask(if (line / SETS) & 1 == 0 { first_mask } else { !first_mask & 15 });
+                if cache.find(line).is_none() {
+                    let place = cache.choose(line, mask, |_| false).unwrap();
+                    if let Some(victim) = place.victim {
+                        prop_assert_eq!((victim.line / SETS) & 1, (line / SETS) & 1);
+                    }
+                    cache.put(place, line, write, true);
+                }
+            }
+        }
+
+        #[test]
+        fn an_invalid_line_is_gone_and_leaves_room(
+            accesses in prop::collection::vec((0u64..40, any::<bool>()), 1..100),
+            dropped in 0u64..40,
+        ) {
+            let mut cache = cache(Replacement::Lru);
+            let mut dirty = std::collections::BTreeSet::new();
+            for (line, write) in accesses {
+                if let Some(victim) = access(&mut cache, line, write).1 {
+                    dirty.remove(&victim);
+                }
+                if write {
+                    dirty.insert(line);
+                }
+            }
+            prop_assert_eq!(cache.is_dirty(dropped), dirty.contains(&dropped));
+            cache.invalidate(dropped);
+            prop_assert!(cache.find(dropped).is_none());
+        }
+
         #[test]
         fn lines_on_their_way_keep_their_place(
             accesses in prop::collection::vec(0u64..40, 1..400),
@@ -255,15 +377,14 @@ mod tests {
                 if cache.find(line).is_some() {
                     continue;
                 }
-                let inserted = cache.insert(line, false, true, |line| on_their_way.contains(&line));
-                match inserted {
-                    Inserted::Evicted(victim) => prop_assert_eq!(victim, None),
-                    Inserted::SetBusy => {
-                        let busy = kept.iter().filter(|&&kept: &&u64| kept % SETS == line % SETS).count();
-                        prop_assert_eq!(busy, WAYS as usize);
-                        continue;
-                    }
-                }
+                let place = cache.choose(line, WayMask::ALL, |line| on_their_way.contains(&line));
+                let Some(place) = place else {
+                    let busy = kept.iter().filter(|&&kept: &&u64| kept % SETS == line % SETS).count();
+                    prop_assert_eq!(busy, WAYS as usize);
+                    continue;
+                };
+                prop_assert_eq!(dirty_line(place.victim), None);
+                cache.put(place, line, false, true);
                 if on_their_way.contains(&line) {
                     kept.insert(line);
                 }

@@ -7,7 +7,7 @@
 use ringfence_scenario::platform::{MemorySystem, Replacement};
 
 use super::agenda::NEVER;
-use super::cache::{Cache, Inserted};
+use super::cache::{Cache, WayMask};
 use super::error::MachineError;
 use super::{CoreTraffic, Picoseconds, Traffic, TrafficLimit};
 use crate::program::{Access, Op, Order, Stream};
@@ -194,6 +194,16 @@ impl Core {
         self.wake_blocked(at);
     }
 
+    /// Whether the L1 has a copy of `line` that is newer than the one below.
+    pub(super) fn has_dirty(&self, line: u64) -> bool {
+        self.l1.is_dirty(line)
+    }
+
+    /// The L1 gives up its copy of `line`, if it has one.
+    pub(super) fn drop_line(&mut self, line: u64) {
+        self.l1.invalidate(line);
+    }
+
     fn wake_blocked(&mut self, at: Picoseconds) {
         if self.blocked {
             self.wake_at = self.wake_at.min(at);
@@ -313,12 +323,12 @@ impl Core {
                 .iter()
                 .any(|entry| entry.line == line && entry.data_at > now)
         };
-        let Inserted::Evicted(evicted) =
-            self.l1
-                .insert(op.line, op.access.writes(), true, on_its_way)
-        else {
+        let Some(place) = self.l1.choose(op.line, WayMask::ALL, on_its_way) else {
             return self.block(now);
         };
+        self.l1.put(place, op.line, op.access.writes(), true);
+        let evicted = place.victim.filter(|victim| victim.dirty);
+        let evicted = evicted.map(|victim| victim.line);
         let entry = first + free;
         let chain = if load { op.order.chain() } else { None };
         if let Some(chain) = chain {

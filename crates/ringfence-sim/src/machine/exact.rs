@@ -1,9 +1,10 @@
 //! The exact engine: every access through L1, last-level cache and DRAM.
 
-use ringfence_scenario::model::Program;
-use ringfence_scenario::platform::Platform;
+use ringfence_scenario::model::{ClassOfService, Program};
+use ringfence_scenario::platform::{Inclusion, Platform};
 
 use super::agenda::{Agenda, MAX_COMPONENTS, NEVER};
+use super::cache::WayMask;
 use super::core::{Core, Reason, Step};
 use super::dram::address::Decoder;
 use super::dram::channel::ChannelCounts;
@@ -37,8 +38,11 @@ pub struct ExactMachine {
     decoder: Decoder,
     cores: Vec<Core>,
     llc: Llc,
+    /// What leaves the last-level cache leaves the L1 caches too.
+    inclusive: bool,
     streams: Vec<Stream>,
     pages: PageAllocator,
+    all_colours: Vec<u16>,
     seed: u64,
 }
 
@@ -84,9 +88,9 @@ impl ExactMachine {
                 seed,
             },
         )?;
-        let misses = memory.llc.mshrs as usize;
+        let numbers = memory.llc.mshrs.max(memory.llc.write_back_buffer) as usize;
         let channels: Vec<Controller> = (0..dram.channels)
-            .map(|_| Controller::new(dram, memory.line_bytes, cores, misses))
+            .map(|_| Controller::new(dram, memory.line_bytes, cores, numbers))
             .collect::<Result<_, _>>()?;
         let components = channels.len() + cores + llc.banks();
         if components > MAX_COMPONENTS {
@@ -112,8 +116,10 @@ impl ExactMachine {
                 .map(|_| Core::new(memory, clock.cycle_ps, memory_lines))
                 .collect::<Result<_, _>>()?,
             llc,
+            inclusive: memory.llc.inclusion == Inclusion::Inclusive,
             streams: Vec::new(),
-            pages: PageAllocator::new(memory_bytes),
+            pages: PageAllocator::new(memory_bytes, memory.page_colours(), memory.page_placement),
+            all_colours: (0..memory.page_colours()).collect(),
             seed,
         };
         for channel in 0..machine.channels.len() {
@@ -128,6 +134,7 @@ impl ExactMachine {
     /// it starts over at its end instead of stopping there, and has no phases. Where the memory
     /// lies and what the program draws at random depends on the machine's seed
     /// and on `name`, and not on the other tasks: two runs compare like with like.
+    /// Without a class of service the task may have all of the last-level cache.
     ///
     /// # Errors
     /// When the program does not fit the memory, cannot be read or is a compute program.
@@ -137,6 +144,7 @@ impl ExactMachine {
         program: &Program,
         threads: u16,
         is_best_effort: bool,
+        class: Option<&ClassOfService>,
     ) -> Result<Vec<StreamId>, MachineError> {
         let mut random = SplitMix64::of(self.seed, name);
         let task = Task {
@@ -147,16 +155,21 @@ impl ExactMachine {
             seed: random.next_u64(),
         };
         let sources = task.sources(program)?;
-        let region = self
-            .pages
-            .allocate(sources.lines * u64::from(self.line_bytes), &mut random)?;
+        let bytes = sources.lines * u64::from(self.line_bytes);
+        let colours = class.map_or(&self.all_colours[..], |class| &class.colours);
+        let region = self.pages.allocate(bytes, colours, &mut random)?;
+        let ways = class.map_or(WayMask::ALL, |class| WayMask(class.way_mask));
         let first = self.streams.len() as u32;
-        self.streams.extend(
-            sources
-                .threads
-                .into_iter()
-                .map(|source| Stream::new(source, region.clone(), is_best_effort, self.line_bytes)),
-        );
+        let streams = sources.threads.into_iter().map(|source| {
+            Stream::new(
+                source,
+                region.clone(),
+                is_best_effort,
+                ways,
+                self.line_bytes,
+            )
+        });
+        self.streams.extend(streams);
         Ok((first..self.streams.len() as u32).map(StreamId).collect())
     }
 
@@ -208,8 +221,8 @@ impl ExactMachine {
                 self.llc.filled(register);
                 self.wake_bank();
             }
-            DramEvent::WriteAccepted(register) => {
-                self.llc.evicted(register);
+            DramEvent::WriteAccepted(place) => {
+                self.llc.written_back(place);
                 self.wake_bank();
             }
         }
@@ -301,30 +314,41 @@ impl ExactMachine {
     }
 
     fn request(&mut self, request: Request, line: u64) {
-        let bank = self.llc.push(request, line, self.now + self.to_llc_ps);
+        let ways = self.streams[self.cores[request.core].stream].ways;
+        let ready = self.now + self.to_llc_ps;
+        let bank = self.llc.push(request, line, ways, ready);
         self.schedule_bank(bank);
     }
 
     fn bank_event(&mut self, bank: usize) {
-        match self.llc.serve(bank, self.now) {
+        let (cores, inclusive) = (&self.cores, self.inclusive);
+        let is_dirty_above = |line| inclusive && cores.iter().any(|core| core.has_dirty(line));
+        match self.llc.serve(bank, self.now, is_dirty_above) {
             Served::Hit(request) => {
                 self.count_access(request);
                 self.reply(request, self.now + self.from_llc_ps);
             }
             Served::Merged(request) => self.count_access(request),
-            Served::Miss {
+            Served::Placed {
                 request,
-                register,
                 read,
+                victim,
                 evicted,
-            } => self.miss(request, register, read, evicted),
-            Served::RegistersFull | Served::SetBusy => {}
+            } => self.placed(request, read, victim, evicted),
+            Served::Stalled | Served::SetBusy => {}
         }
         self.schedule_bank(bank);
         self.wake_bank();
     }
 
-    fn miss(&mut self, request: Request, register: u16, read: Option<u64>, evicted: Option<u64>) {
+    /// A line took a place in the last-level cache; see [`Served::Placed`].
+    fn placed(
+        &mut self,
+        request: Request,
+        read: Option<(u16, u64)>,
+        victim: Option<u64>,
+        evicted: Option<u16>,
+    ) {
         let core = request.core;
         self.count_access(request);
         let traffic = self.cores[core].traffic_of(request.entry);
@@ -337,16 +361,24 @@ impl ExactMachine {
         }
         self.check_limit(core);
         match read {
-            Some(line) => {
+            Some((register, line)) => {
                 let channel = self.decoder.channel(line);
                 self.channels[channel].read(self.now, core, register, line);
                 self.schedule_channel(channel);
             }
             None => self.reply(request, self.now),
         }
-        if let Some(line) = evicted {
-            let channel = self.decoder.channel(line);
-            self.channels[channel].write(self.now, core, register, line);
+        let Some(victim) = victim else {
+            return;
+        };
+        if self.inclusive {
+            for core in &mut self.cores {
+                core.drop_line(victim);
+            }
+        }
+        if let Some(place) = evicted {
+            let channel = self.decoder.channel(victim);
+            self.channels[channel].write(self.now, core, place, victim);
             self.schedule_channel(channel);
         }
     }

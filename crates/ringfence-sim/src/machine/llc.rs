@@ -1,10 +1,12 @@
 //! The shared last-level cache: banks, tags and miss-status registers.
 //!
-//! Non-inclusive: an eviction here leaves the cores' L1 caches alone.
+//! A miss takes a register until its data are here, and its dirty victim a
+//! place in the write-back buffer until the memory controller has it. A bank
+//! whose next request finds no room stands still until there is some.
 
 use ringfence_scenario::platform::Llc as Parameters;
 
-use super::cache::{Cache, Inserted};
+use super::cache::{Cache, WayMask};
 use super::error::MachineError;
 use super::rotating::{Links, RotatingQueue};
 use super::{Picoseconds, agenda::NEVER};
@@ -36,20 +38,28 @@ pub(super) enum Served {
     /// The line is on its way; the request waits for it.
     Merged(Request),
     /// A line takes a place.
-    Miss {
+    Placed {
         /// Who asked.
         request: Request,
-        /// Register that follows the miss.
-        register: u16,
-        /// Line to read from memory; none for a write-back, which is a whole line.
-        read: Option<u64>,
-        /// Dirty line to write to memory.
-        evicted: Option<u64>,
+        /// Line to read from memory, and the register that follows it; none
+        /// for a write-back, which is a whole line.
+        read: Option<(u16, u64)>,
+        /// Line that gave up its place.
+        victim: Option<u64>,
+        /// Place of the write-back buffer that the victim waits in, if it is dirty.
+        evicted: Option<u16>,
     },
-    /// Every register is in use: the bank stands still until one is free.
-    RegistersFull,
+    /// No register or no place in the write-back buffer is free: the bank stands still.
+    Stalled,
     /// Every line of the set is on its way: the bank tries again.
     SetBusy,
+}
+
+/// What a bank that stands still waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lack {
+    Register,
+    BufferPlace,
 }
 
 /// A miss-status register (MSHR): one line on its way and what waits for it.
@@ -58,8 +68,7 @@ struct Register {
     line: u64,
     /// The data are still in memory.
     reading: bool,
-    /// The victim is still here.
-    evicting: bool,
+    bank: u16,
     /// List of requests that wait for the data.
     first_waiter: u32,
     last_waiter: u32,
@@ -69,7 +78,9 @@ struct Register {
 struct Bank {
     free_at: Picoseconds,
     queue: RotatingQueue,
-    stalled: bool,
+    stalled_for: Option<Lack>,
+    /// Registers that it uses.
+    registers: u32,
 }
 
 /// The cache.
@@ -82,13 +93,16 @@ pub(super) struct Llc {
     service_ps: Picoseconds,
     registers: Vec<Register>,
     free_registers: Vec<u16>,
+    registers_per_bank: u32,
+    free_buffer_places: Vec<u16>,
     entries_per_core: usize,
-    lines: Vec<u64>,
+    /// By request: line, and the ways that it may take.
+    wanted: Vec<(u64, WayMask)>,
     links: Links,
     /// Next request that waits for the same line.
     next_waiter: Vec<u32>,
     stalled_banks: usize,
-    /// Bank that has the first claim on a free register.
+    /// Bank that has the first claim on what it waits for.
     turn: usize,
 }
 
@@ -109,6 +123,16 @@ impl Llc {
         for (what, value, highest) in [
             ("llc.mshrs", u64::from(parameters.mshrs), 4096),
             (
+                "llc.write_back_buffer",
+                u64::from(parameters.write_back_buffer),
+                4096,
+            ),
+            (
+                "llc.mshrs_per_bank",
+                u64::from(parameters.mshrs_per_bank),
+                4096,
+            ),
+            (
                 "number of llc.bank_functions plus 1",
                 functions as u64 + 1,
                 9,
@@ -118,7 +142,7 @@ impl Llc {
                 return Err(MachineError::OutOfRange {
                     what,
                     value,
-                    expected: "1 to 4096 MSHRs, at most 8 bank functions",
+                    expected: "1 to 4096 MSHRs and places to write back, at most 8 bank functions",
                 });
             }
         }
@@ -126,14 +150,15 @@ impl Llc {
         let idle = Register {
             line: 0,
             reading: false,
-            evicting: false,
+            bank: 0,
             first_waiter: NONE,
             last_waiter: NONE,
         };
         let bank = Bank {
             free_at: 0,
             queue: RotatingQueue::new(around.cores),
-            stalled: false,
+            stalled_for: None,
+            registers: 0,
         };
         let line_bits = around.line_bytes.trailing_zeros();
         Ok(Self {
@@ -154,8 +179,10 @@ impl Llc {
             service_ps: Picoseconds::from(parameters.bank_service_cycles) * around.cycle_ps,
             registers: vec![idle; parameters.mshrs as usize],
             free_registers: (0..parameters.mshrs as u16).rev().collect(),
+            registers_per_bank: parameters.mshrs_per_bank,
+            free_buffer_places: (0..parameters.write_back_buffer as u16).rev().collect(),
             entries_per_core: around.entries_per_core,
-            lines: vec![0; requests],
+            wanted: vec![(0, WayMask::ALL); requests],
             links: Links::new(requests),
             next_waiter: vec![NONE; requests],
             stalled_banks: 0,
@@ -197,9 +224,16 @@ impl Llc {
     }
 
     /// Queues a request that reaches its bank at `ready`; returns the bank.
-    pub(super) fn push(&mut self, request: Request, line: u64, ready: Picoseconds) -> usize {
+    /// `ways` are those that the line may take if it is not here.
+    pub(super) fn push(
+        &mut self,
+        request: Request,
+        line: u64,
+        ways: WayMask,
+        ready: Picoseconds,
+    ) -> usize {
         let number = self.number(request);
-        self.lines[number as usize] = line;
+        self.wanted[number as usize] = (line, ways);
         let bank = self.bank_of(line);
         self.banks[bank]
             .queue
@@ -211,27 +245,31 @@ impl Llc {
     #[inline]
     pub(super) fn next_event(&self, bank: usize) -> Picoseconds {
         let bank = &self.banks[bank];
-        if bank.stalled {
-            NEVER
-        } else {
-            bank.queue.earliest().max(bank.free_at)
+        match bank.stalled_for {
+            Some(_) => NEVER,
+            None => bank.queue.earliest().max(bank.free_at),
         }
     }
 
     /// Serves the request of `bank` whose turn it is; one is ready at `now`.
-    pub(super) fn serve(&mut self, bank: usize, now: Picoseconds) -> Served {
+    ///
+    /// `is_dirty_above` says whether an L1 has a newer copy of a victim, which
+    /// goes with it; for caches that are not inclusive it is always false.
+    pub(super) fn serve(
+        &mut self,
+        bank: usize,
+        now: Picoseconds,
+        is_dirty_above: impl Fn(u64) -> bool,
+    ) -> Served {
         let (core, number) = self.banks[bank]
             .queue
             .peek(&self.links, now)
             .expect("a bank wakes for a request");
         let request = self.request(number);
-        let served = self.access(request, number);
+        let served = self.access(bank, request, number, is_dirty_above);
         let bank = &mut self.banks[bank];
         match served {
-            Served::RegistersFull => {
-                bank.stalled = true;
-                self.stalled_banks += 1;
-            }
+            Served::Stalled => self.stalled_banks += 1,
             Served::SetBusy => bank.free_at = now + self.service_ps.max(1),
             _ => {
                 bank.queue.pop(&self.links, core);
@@ -241,56 +279,79 @@ impl Llc {
         served
     }
 
-    fn access(&mut self, request: Request, number: u32) -> Served {
-        let line = self.lines[number as usize];
-        if let Some(slot) = self.tags.find(line) {
-            if request.kind == RequestKind::WriteBack {
-                self.tags.make_dirty(slot);
-                return Served::Hit(request);
-            }
-            if self.tags.is_pending(slot) {
-                if let Some(register) = self
-                    .registers
-                    .iter()
-                    .position(|r| r.reading && r.line == line)
-                {
-                    self.wait(register, number);
-                    return Served::Merged(request);
-                }
-                self.tags.complete(slot);
-            }
-            return Served::Hit(request);
-        }
-        if self.free_registers.is_empty() {
-            return Served::RegistersFull;
-        }
+    fn access(
+        &mut self,
+        bank: usize,
+        request: Request,
+        number: u32,
+        is_dirty_above: impl Fn(u64) -> bool,
+    ) -> Served {
+        let (line, ways) = self.wanted[number as usize];
         let is_fill = request.kind == RequestKind::Fill;
+        if let Some(slot) = self.tags.find(line) {
+            return self.found(slot, request, number);
+        }
+        if is_fill && !self.has_register(bank) {
+            return self.stall(bank, Lack::Register);
+        }
         let registers = &self.registers;
         let on_its_way = |line| registers.iter().any(|r| r.reading && r.line == line);
-        let Inserted::Evicted(evicted) = self.tags.insert(line, !is_fill, is_fill, on_its_way)
-        else {
+        let Some(place) = self.tags.choose(line, ways, on_its_way) else {
             return Served::SetBusy;
         };
-        if !is_fill && evicted.is_none() {
+        let is_dirty = place
+            .victim
+            .is_some_and(|victim| victim.dirty || is_dirty_above(victim.line));
+        if is_dirty && self.free_buffer_places.is_empty() {
+            return self.stall(bank, Lack::BufferPlace);
+        }
+        self.tags.put(place, line, !is_fill, is_fill);
+        Served::Placed {
+            request,
+            read: is_fill.then(|| (self.take_register(bank, line, number), line)),
+            victim: place.victim.map(|victim| victim.line),
+            evicted: self.free_buffer_places.pop_if(|_| is_dirty),
+        }
+    }
+
+    fn found(&mut self, slot: usize, request: Request, number: u32) -> Served {
+        let (line, _) = self.wanted[number as usize];
+        if request.kind == RequestKind::WriteBack {
+            self.tags.make_dirty(slot);
             return Served::Hit(request);
         }
-        let register = self.free_registers.pop().expect("checked above");
+        if self.tags.is_pending(slot) {
+            let is_reading = |register: &Register| register.reading && register.line == line;
+            if let Some(register) = self.registers.iter().position(is_reading) {
+                self.wait(register, number);
+                return Served::Merged(request);
+            }
+            self.tags.complete(slot);
+        }
+        Served::Hit(request)
+    }
+
+    fn has_register(&self, bank: usize) -> bool {
+        !self.free_registers.is_empty() && self.banks[bank].registers < self.registers_per_bank
+    }
+
+    fn stall(&mut self, bank: usize, lack: Lack) -> Served {
+        self.banks[bank].stalled_for = Some(lack);
+        Served::Stalled
+    }
+
+    fn take_register(&mut self, bank: usize, line: u64, number: u32) -> u16 {
+        let register = self.free_registers.pop().expect("one is free");
+        self.banks[bank].registers += 1;
         self.registers[usize::from(register)] = Register {
             line,
-            reading: is_fill,
-            evicting: evicted.is_some(),
+            reading: true,
+            bank: bank as u16,
             first_waiter: NONE,
             last_waiter: NONE,
         };
-        if is_fill {
-            self.wait(register.into(), number);
-        }
-        Served::Miss {
-            request,
-            register,
-            read: is_fill.then_some(line),
-            evicted,
-        }
+        self.wait(register.into(), number);
+        register
     }
 
     /// Appends a request to those that wait for the data of `register`.
@@ -318,34 +379,32 @@ impl Llc {
 
     /// The data of `register` have come.
     pub(super) fn filled(&mut self, register: u16) {
-        self.registers[usize::from(register)].reading = false;
-        self.release(register);
+        let state = &mut self.registers[usize::from(register)];
+        state.reading = false;
+        self.banks[usize::from(state.bank)].registers -= 1;
+        self.free_registers.push(register);
     }
 
-    /// The victim of `register` has left.
-    pub(super) fn evicted(&mut self, register: u16) {
-        self.registers[usize::from(register)].evicting = false;
-        self.release(register);
+    /// The victim in `place` of the write-back buffer has left.
+    pub(super) fn written_back(&mut self, place: u16) {
+        self.free_buffer_places.push(place);
     }
 
-    fn release(&mut self, register: u16) {
-        let state = &self.registers[usize::from(register)];
-        if !state.reading && !state.evicting {
-            self.free_registers.push(register);
-        }
-    }
-
-    /// Lets the stalled bank whose turn it is go on if a register is free; returns the bank.
+    /// Lets the bank whose turn it is go on, if one stands still that need not; returns it.
     #[inline]
     pub(super) fn wake_bank(&mut self) -> Option<usize> {
-        if self.stalled_banks == 0 || self.free_registers.is_empty() {
+        if self.stalled_banks == 0 {
             return None;
         }
         let banks = self.banks.len();
-        let bank = (0..banks)
-            .map(|k| (self.turn + k) % banks)
-            .find(|&bank| self.banks[bank].stalled)?;
-        self.banks[bank].stalled = false;
+        let bank = (0..banks).map(|k| (self.turn + k) % banks).find(|&bank| {
+            match self.banks[bank].stalled_for {
+                None => false,
+                Some(Lack::Register) => self.has_register(bank),
+                Some(Lack::BufferPlace) => !self.free_buffer_places.is_empty(),
+            }
+        })?;
+        self.banks[bank].stalled_for = None;
         self.stalled_banks -= 1;
         self.turn = (bank + 1) % banks;
         Some(bank)

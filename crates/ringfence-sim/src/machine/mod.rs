@@ -2,7 +2,7 @@
 //! model talks to it.
 
 mod agenda;
-mod cache;
+pub(crate) mod cache;
 pub mod compute;
 mod core;
 pub mod dram;

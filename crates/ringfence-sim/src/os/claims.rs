@@ -82,7 +82,7 @@ fn bus_line_ps(memory: &MemorySystem) -> u64 {
 ///
 /// Before it is served, one after the other and on one bank: everything that
 /// any core can have under way, each with a dirty line to write first; a full
-/// write queue; and, because FR-FCFS lets younger row hits go before an older
+/// write-back buffer and write queue; and, because FR-FCFS lets younger row hits go before an older
 /// request, once every line of the row that is open in front of it. A refresh
 /// hits it at both ends.
 ///
@@ -102,6 +102,7 @@ fn longest_access_ps(platform: &Platform, memory: &MemorySystem) -> u64 {
         + u64::from(t.wr.max(t.rtp).max(t.wtr_l))
         + u64::from(t.turnaround);
     let requests = 2 * u64::from(platform.cores) * lines_under_way(memory)
+        + u64::from(memory.llc.write_back_buffer)
         + u64::from(dram.controller.write_queue)
         + 1;
     let younger_hits = u64::from(dram.row_bytes / dram.burst_bytes);

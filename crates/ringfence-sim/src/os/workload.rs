@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use ringfence_record::event;
-use ringfence_scenario::model::{BestEffort, Case, Gang, Program, Scenario, Task};
+use ringfence_scenario::model::{BestEffort, Case, ClassOfService, Gang, Program, Scenario, Task};
 
 use super::number;
 
@@ -131,6 +131,19 @@ impl<'a> Workload<'a> {
             Class::RealTime { task, .. } => task,
             Class::BestEffort { entry, .. } => self.tasks.len() + entry,
         }
+    }
+
+    /// Class of service of `thread`'s gang or best-effort entry.
+    pub fn class_of_service<'s>(
+        &self,
+        scenario: &'s Scenario,
+        thread: &ThreadEntry<'_>,
+    ) -> Option<&'s ClassOfService> {
+        let class = match thread.class {
+            Class::RealTime { task, .. } => self.gangs[self.tasks[task].gang].class_of_service,
+            Class::BestEffort { entry, .. } => self.best_effort[entry].class_of_service,
+        };
+        class.map(|class| &scenario.classes_of_service[class])
     }
 
     /// Name of the task or best-effort entry with number `owner`.

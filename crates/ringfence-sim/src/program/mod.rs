@@ -14,6 +14,7 @@ mod trace;
 mod tests;
 
 use crate::machine::Picoseconds;
+use crate::machine::cache::WayMask;
 use crate::machine::pages::{PAGE_BYTES, Region};
 
 pub(crate) use task::{Clock, Task};
@@ -102,6 +103,8 @@ pub(crate) struct Stream {
     region: Region,
     /// Who pays for its traffic.
     pub(crate) is_best_effort: bool,
+    /// Ways of the last-level cache that its lines may take.
+    pub(crate) ways: WayMask,
     /// Lines in a page, as a power of two.
     page_shift: u32,
     op: Option<Op>,
@@ -115,6 +118,7 @@ impl Stream {
         source: Source,
         region: Region,
         is_best_effort: bool,
+        ways: WayMask,
         line_bytes: u32,
     ) -> Self {
         let page_shift = (PAGE_BYTES / u64::from(line_bytes)).trailing_zeros();
@@ -122,6 +126,7 @@ impl Stream {
             source,
             region,
             is_best_effort,
+            ways,
             page_shift,
             op: None,
             accesses: 0,

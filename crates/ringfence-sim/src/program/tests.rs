@@ -27,7 +27,7 @@ fn streams(task: Task, program: &Program) -> Vec<Stream> {
     sources
         .threads
         .into_iter()
-        .map(|source| Stream::new(source, region.clone(), false, LINE_BYTES))
+        .map(|source| Stream::new(source, region.clone(), false, WayMask::ALL, LINE_BYTES))
         .collect()
 }
 

@@ -2,8 +2,8 @@
 
 use ringfence_scenario::model::{Access, Bandwidth, LinkedLists, Program};
 use ringfence_scenario::platform::{
-    AddressMap, CoreModel, Dram, DramController, DramTiming, L1, Llc, MemorySystem, OsCosts,
-    Platform, Replacement,
+    AddressMap, CoreModel, Dram, DramController, DramTiming, Inclusion, L1, Llc, MemorySystem,
+    OsCosts, PagePlacement, Platform, Replacement,
 };
 use ringfence_sim::machine::{ExactMachine, Machine, Picoseconds, Stop, StreamId};
 
@@ -46,9 +46,13 @@ pub fn board(cores: u16) -> Platform {
                 bank_functions: vec![1 << 6, 1 << 7],
                 bank_service_cycles: 2,
                 mshrs: 16,
+                mshrs_per_bank: 16,
+                write_back_buffer: 16,
+                inclusion: Inclusion::NonInclusive,
                 replacement: Replacement::Lru,
             },
             dram: dram(),
+            page_placement: PagePlacement::Random,
         }),
     }
 }

@@ -23,6 +23,7 @@ pub fn assemble(
         name: name.into(),
         scheduling,
         regulation,
+        cache_allocation: false,
         interference: true,
         gangs: (0..gangs.len()).collect(),
         best_effort: (0..best_effort.len()).collect(),
@@ -51,6 +52,8 @@ pub fn assemble(
         },
         share,
         partitions,
+
+        classes_of_service: Vec::new(),
         gangs,
         best_effort,
         cases,

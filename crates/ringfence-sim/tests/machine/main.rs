@@ -1,0 +1,10 @@
+//! The exact engine against closed forms and laws of conservation.
+
+#[path = "../common/board.rs"]
+mod board;
+mod closed_forms;
+mod conservation;
+mod interrupts;
+mod llc;
+mod refused;
+mod support;
