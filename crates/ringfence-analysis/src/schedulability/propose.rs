@@ -52,10 +52,11 @@ fn propose_for(problem: &Problem<'_>, partition: usize) -> Result<PartitionPropo
     })
 }
 
-/// A task and the tolerance of its gang.
+/// A task, and what its gang says about caches and memory.
 struct Placed<'a> {
     task: &'a Task,
     tolerance: Tolerance,
+    class_of_service: Option<usize>,
 }
 
 fn tasks_of<'a>(problem: &Problem<'a>, partition: usize) -> Vec<Placed<'a>> {
@@ -66,6 +67,7 @@ fn tasks_of<'a>(problem: &Problem<'a>, partition: usize) -> Vec<Placed<'a>> {
             gang.tasks.iter().map(|task| Placed {
                 task,
                 tolerance: gang.tolerance,
+                class_of_service: gang.class_of_service,
             })
         })
         .collect()
@@ -168,6 +170,7 @@ impl Candidate<'_> {
                     partition: self.partition,
                     priority: proposed.priority,
                     tolerance: placed.tolerance,
+                    class_of_service: placed.class_of_service,
                     tasks: vec![Task {
                         cores: cores[first..first + count].to_vec(),
                         ..placed.task.clone()

@@ -73,10 +73,12 @@ pub fn scenario(seed: u64) -> Scenario {
             period_ns: random.pick(&[100 * US, MS, 10 * MS]),
         },
         share: share(random),
+        classes_of_service: Vec::new(),
         cases: vec![Case {
             name: "gang".into(),
             scheduling: Scheduling::Gang,
             regulation,
+            cache_allocation: false,
             interference: true,
             gangs: (0..gangs.len()).collect(),
             best_effort: (0..best_effort.len()).collect(),
@@ -167,6 +169,7 @@ fn gang(random: &mut Random, partition: usize, priority: u8, task: Task) -> Gang
             true => Tolerance::NONE,
             false => Tolerance::UNLIMITED,
         },
+        class_of_service: None,
         tasks: vec![task],
     }
 }
@@ -219,6 +222,7 @@ fn best_effort(random: &mut Random, index: u64, cores: u16) -> BestEffort {
         threads: random.within(1, 5) as u16,
         cores: (0..cores).collect(),
         pinned: random.one_in(2),
+        class_of_service: None,
         program: Program::Compute(Compute {
             time_ns: 0,
             slowed_by: Vec::new(),

@@ -33,7 +33,7 @@ pub fn alone(
         }
         lone.gangs.push(gang_of(gang, task.clone()));
         let index = lone.gangs.len() - 1;
-        lone.cases.push(side_by_side(&task.name, index, None));
+        lone.cases.push(side_by_side(case, &task.name, index, None));
         if arguments.measure_interference {
             lone.cases.push(Case {
                 name: format!("{} beside best effort", task.name),
@@ -76,7 +76,9 @@ pub fn pairs(scenario: &Scenario, case: &Case, quiet: bool) -> Result<Factors, F
         moved.cores = cores[..own].to_vec();
         paired.gangs.push(gang_of(gang, moved));
         let index = paired.gangs.len() - 1;
-        paired.cases.push(side_by_side(&task.name, index, None));
+        paired
+            .cases
+            .push(side_by_side(case, &task.name, index, None));
         rows.push((&task.name, None));
         for (other_gang, other) in tasks(scenario, case) {
             let needed = own + usize::from(other.threads);
@@ -84,10 +86,14 @@ pub fn pairs(scenario: &Scenario, case: &Case, quiet: bool) -> Result<Factors, F
             if other.name == task.name || !together {
                 continue;
             }
-            paired.best_effort.push(endless(other, &cores[own..needed]));
+            paired
+                .best_effort
+                .push(endless(other_gang, other, &cores[own..needed]));
             let name = format!("{} beside {}", task.name, other.name);
             let entry = paired.best_effort.len() - 1;
-            paired.cases.push(side_by_side(&name, index, Some(entry)));
+            paired
+                .cases
+                .push(side_by_side(case, &name, index, Some(entry)));
             rows.push((&task.name, Some(&other.name)));
         }
     }
@@ -139,22 +145,25 @@ fn gang_of(gang: &Gang, task: Task) -> Gang {
     }
 }
 
-fn endless(task: &Task, cores: &[u16]) -> BestEffort {
+fn endless(gang: &Gang, task: &Task, cores: &[u16]) -> BestEffort {
     BestEffort {
         name: task.name.clone(),
         threads: task.threads,
         cores: cores.to_vec(),
         pinned: true,
+        class_of_service: gang.class_of_service,
         program: task.program.clone(),
     }
 }
 
-fn side_by_side(name: &str, gang: usize, best_effort: Option<usize>) -> Case {
+/// A gang and an entry of best-effort work, in the shares of the cache that `case` gives them.
+fn side_by_side(case: &Case, name: &str, gang: usize, best_effort: Option<usize>) -> Case {
     Case {
         name: name.to_owned(),
         scheduling: Scheduling::FixedPriority,
         regulation: false,
         interference: true,
+        cache_allocation: case.cache_allocation,
         gangs: vec![gang],
         best_effort: best_effort.into_iter().collect(),
     }
