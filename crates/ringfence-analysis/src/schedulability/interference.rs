@@ -4,18 +4,21 @@
 //! While a gang runs, each best-effort core moves at most a budget of lines in a
 //! regulation period, and once a quantum more, which the regulator claims and the
 //! verdict checks. Each such line delays the gang by at most
-//! - one request in DRAM, of the costliest kind, and opening again the row that
-//!   it closed; because a request that waits lets each other request go first
-//!   at most once in the time that is counted (the argument of memory
-//!   interference analyses such as Yun et al., "Memory access control in
+//! - one request in DRAM, of the costliest kind, with its way there and back, and
+//!   opening again the row that it closed; because a request that waits lets each
+//!   other request go first at most once in the time that is counted (the argument
+//!   of memory interference analyses such as Yun et al., "Memory access control in
 //!   multiprocessor for real-time systems with mixed criticality", ECRTS 2012,
 //!   and Pellizzoni et al., "Worst case delay analysis for memory interference in
-//!   multicore systems", DATE 2010), and
+//!   multicore systems", DATE 2010). A hit that waits in a bank of the LLC that
+//!   stands still waits for such requests, too; and
 //! - as many misses as the LLC has ways: one line put into a set can push out one
 //!   line after the other of those used again (Burguière, Reineke, Altmeyer,
 //!   "Cache-related preemption delay computation for set-associative caches:
 //!   pitfalls and solutions", WCET 2009). With random replacement there is no such
-//!   number. All of them together are no more than the job's accesses to the LLC.
+//!   number. All of them together are no more than the job's accesses to the LLC,
+//!   unless evictions reach into the L1 caches (`inclusion = "inclusive"`) and hits there miss, too.
+//!   Shares of the cache, by ways or colours, are not counted on.
 //!
 //! A gang that tolerates nothing has best-effort cores stand still beside it. Beside
 //! any other, best-effort hits in the LLC are not regulated: each access of the gang waits
@@ -27,7 +30,7 @@
 //! one request at a time. FR-FCFS over several banks is faster, but reordering
 //! can in principle cost more than one request; it is not proven that it does not.
 
-use ringfence_scenario::platform::{MemorySystem, Platform, Replacement};
+use ringfence_scenario::platform::{Inclusion, MemorySystem, Platform, Replacement};
 
 use super::response::LONGEST_WINDOW_NS;
 
@@ -39,7 +42,7 @@ const MAX_STEPS: u32 = 100_000;
 /// What single accesses cost at worst.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AccessCosts {
-    /// A line of another core in DRAM.
+    /// A line of another core in DRAM, from when its bank of the LLC asks until it has come.
     pub foreign_line_ns: u64,
     /// A line of the gang that is no longer in the LLC, its dirty victim included.
     pub miss_ns: u64,
@@ -47,6 +50,8 @@ pub struct AccessCosts {
     pub bank_ns: u64,
     /// Misses that one foreign line can cause; `u64::MAX` is as many as there are accesses.
     pub misses_per_line: u64,
+    /// Whether an access that hits the L1 alone can be among these misses.
+    pub reach_l1: bool,
 }
 
 impl AccessCosts {
@@ -59,16 +64,17 @@ impl AccessCosts {
         let request = request_clocks(memory);
         let reopen = u64::from(t.rp) + u64::from(t.rcd);
         let clocks_ps = |clocks: u64| with_refresh(memory, clocks) * u64::from(t.clock_ps);
-        let latency_ps = u64::from(memory.dram.controller.link_ps)
-            + cycles_ps(platform, memory.llc.latency_cycles);
+        let link_ps = u64::from(memory.dram.controller.link_ps);
+        let latency_ps = link_ps + cycles_ps(platform, memory.llc.latency_cycles);
         Self {
-            foreign_line_ns: clocks_ps(request + reopen).div_ceil(PS_PER_NS),
+            foreign_line_ns: (clocks_ps(request + reopen) + link_ps).div_ceil(PS_PER_NS),
             miss_ns: (clocks_ps(2 * request) + latency_ps).div_ceil(PS_PER_NS),
             bank_ns: cycles_ps(platform, memory.llc.bank_service_cycles).div_ceil(PS_PER_NS),
             misses_per_line: match memory.llc.replacement {
                 Replacement::Lru => memory.llc.ways.into(),
                 Replacement::Random => u64::MAX,
             },
+            reach_l1: memory.llc.inclusion == Inclusion::Inclusive,
         }
     }
 }
@@ -200,9 +206,11 @@ impl BestEffort {
 }
 
 fn lines_ns(costs: &AccessCosts, lines: u64, accesses: Option<LlcAccesses>) -> u64 {
-    let most_misses = accesses.map_or(u64::MAX, |accesses| {
-        accesses.of_core.saturating_mul(accesses.cores)
-    });
+    let most_misses = accesses
+        .filter(|_| !costs.reach_l1)
+        .map_or(u64::MAX, |accesses| {
+            accesses.of_core.saturating_mul(accesses.cores)
+        });
     let misses = lines.saturating_mul(costs.misses_per_line).min(most_misses);
     lines
         .saturating_mul(costs.foreign_line_ns)

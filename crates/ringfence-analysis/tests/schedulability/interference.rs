@@ -17,6 +17,7 @@ const COSTS: AccessCosts = AccessCosts {
     miss_ns: 5,
     bank_ns: 2,
     misses_per_line: 4,
+    reach_l1: false,
 };
 
 fn beside(allowed: Allowed) -> BestEffort {
@@ -51,6 +52,15 @@ fn what_best_effort_work_adds_can_be_worked_out() {
         lines.slows_down(&COSTS, 500, FEW),
         Some(15 * 10 + 40 * 5 + 20 * 3 * 2)
     );
+    // An inclusive cache takes lines out of the L1s, too.
+    let inclusive = AccessCosts {
+        reach_l1: true,
+        ..COSTS
+    };
+    assert_eq!(
+        lines.slows_down(&inclusive, 300, FEW),
+        Some(15 * 30 + 20 * 3 * 2)
+    );
     // A preemption lets it reach into two more periods.
     assert_eq!(lines.slows_down_resuming(&COSTS, None), Some(15 * 30));
     // 12 lines a core cost more than a period: it never ends.
@@ -71,6 +81,7 @@ fn what_best_effort_work_adds_can_be_worked_out() {
 fn costs_come_from_the_platform() {
     let costs = AccessCosts::of(&load_platform("raspberry-pi-3").unwrap());
     assert_eq!(costs.misses_per_line, 16, "the ways of its LLC");
+    assert!(!costs.reach_l1, "its LLC is not inclusive");
     assert!(
         costs.foreign_line_ns > 50 && costs.foreign_line_ns < 500,
         "{costs:?}"
