@@ -14,7 +14,8 @@ pub struct Spent {
     /// Interrupts, context switches and hand-overs.
     #[serde(rename = "switching_ns")]
     pub switching: u64,
-    /// Caches that are filled again after a preemption.
+    /// Caches that others have filled: their dirty lines go, and after a preemption
+    /// one's own come back.
     #[serde(rename = "reloading_ns")]
     pub reloading: u64,
 }
@@ -85,7 +86,10 @@ pub fn job(partition: &Partition, task: &Task) -> Option<Spent> {
         switching: take_over
             .saturating_add(barriers)
             .saturating_add(partition.interrupt_ns()),
-        reloading: task.barrier_reload_ns.saturating_mul(task.barriers),
+        reloading: task
+            .barrier_reload_ns
+            .saturating_mul(task.barriers)
+            .saturating_add(task.begin_ns),
     };
     Some(match partition.is_entangled(task) {
         true => work.times(task.cores.len() as u64),

@@ -103,7 +103,8 @@ fn with_refresh(memory: &MemorySystem, clocks: u64) -> u64 {
     }
 }
 
-fn cycles_ps(platform: &Platform, cycles: u32) -> u64 {
+/// `cycles` of a core, rounded up.
+pub fn cycles_ps(platform: &Platform, cycles: u32) -> u64 {
     const PS_PER_S: u64 = 1_000_000_000_000;
     (u64::from(cycles) * PS_PER_S).div_ceil(platform.frequency_hz)
 }
@@ -142,6 +143,11 @@ pub struct BestEffort {
 }
 
 impl BestEffort {
+    /// Whether it runs at all, beyond what was under way when the gang began.
+    pub fn runs(&self) -> bool {
+        self.cores > 0 && self.allowed != Allowed::Nothing
+    }
+
     /// The most that it adds to a job that takes `execution_ns` alone; `None` without
     /// a bound.
     pub fn slows_down(

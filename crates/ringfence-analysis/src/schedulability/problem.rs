@@ -7,6 +7,7 @@ use ringfence_scenario::model::{
     Case, Gang, Overrun, Program, Scenario, Scheduling, ShareLimit, Task, Tolerance,
 };
 
+use super::caches::{Caches, Leftovers};
 use super::interference::{AccessCosts, Allowed, BestEffort, LlcAccesses};
 use super::system::{self, Costs, Partition, Share};
 
@@ -242,14 +243,20 @@ impl<'a> Problem<'a> {
         let best_effort = self.best_effort(gang, tried);
         let llc_accesses = self.llc_accesses(task);
         let seen = self.measured.get(&task.name);
-        let (added_ns, resuming_ns) = match seen.and_then(|seen| seen.interference_ns) {
-            // What was seen holds for what was tolerated; anything else is bounded.
-            Some(seen_ns) if tried.is_none() => (Some(seen_ns), Some(0)),
-            _ => (
+        // What was seen holds for what was tolerated; anything else is bounded.
+        let seen_ns = seen.and_then(|seen| seen.interference_ns);
+        let seen_ns = seen_ns.filter(|_| tried.is_none());
+        let (added_ns, resuming_ns) = match seen_ns {
+            Some(_) => (seen_ns, Some(0)),
+            None => (
                 best_effort.slows_down(&access, slowed_ns, llc_accesses),
                 best_effort.slows_down_resuming(&access, llc_accesses),
             ),
         };
+        let caches = Caches::of(platform, &task.program, task.threads, cores(task).len());
+        let left_at_begin = self.left_by_others(task, seen_ns.is_none());
+        let left_at_resume = self.left_by_others(task, true);
+        let barriers_cost = seen_ns.is_none() && best_effort.runs();
         let interference_ns = added_ns.map(|ns| ns.saturating_add(slowed_ns - execution_ns));
         Ok(system::Task {
             name: task.name.clone(),
@@ -266,11 +273,14 @@ impl<'a> Problem<'a> {
             cores: cores(task),
             execution_ns,
             interference_ns: interference_ns.filter(|_| resuming_ns.is_some()),
-            resume_ns: self
-                .reload_ns(task, &access)
+            begin_ns: caches.map_or(0, |caches| caches.begin_ns(left_at_begin)),
+            resume_ns: caches
+                .map_or(0, |caches| caches.resume_ns(left_at_resume))
                 .saturating_add(resuming_ns.unwrap_or(0)),
             barriers: barriers(task),
-            barrier_reload_ns: self.l1_reload_ns(),
+            barrier_reload_ns: caches
+                .filter(|_| barriers_cost)
+                .map_or(0, |caches| caches.barrier_ns(self.left_by_best_effort())),
             non_preemptive_ns: task.known.non_preemptive_ns,
             queues: task.overrun == Overrun::Queue,
         })
@@ -349,6 +359,27 @@ impl<'a> Problem<'a> {
         }
     }
 
+    /// What the other tasks of the case leave in the caches, with best-effort work or without.
+    fn left_by_others(&self, task: &Task, with_best_effort: bool) -> Leftovers {
+        let start = match with_best_effort {
+            true => self.left_by_best_effort(),
+            false => Leftovers::default(),
+        };
+        self.gangs()
+            .flat_map(|gang| &gang.tasks)
+            .filter(|other| other.name != task.name)
+            .fold(start, |left, other| left.and(&other.program, other.threads))
+    }
+
+    fn left_by_best_effort(&self) -> Leftovers {
+        let entries = self.case.best_effort.iter();
+        entries
+            .map(|&entry| &self.scenario.best_effort[entry])
+            .fold(Leftovers::default(), |left, entry| {
+                left.and(&entry.program, entry.threads)
+            })
+    }
+
     /// Cores that best-effort work can have while a gang runs: the gang has at least one.
     fn best_effort_cores(&self) -> u64 {
         let entries = self.case.best_effort.iter();
@@ -390,34 +421,6 @@ impl<'a> Problem<'a> {
         let memory = self.scenario.platform.memory.as_ref();
         memory.map_or(64, |memory| memory.line_bytes.into())
     }
-
-    /// What it takes to bring a task's working set back, as far as it can have been in the LLC.
-    fn reload_ns(&self, task: &Task, access: &AccessCosts) -> u64 {
-        let Some(memory) = &self.scenario.platform.memory else {
-            return 0;
-        };
-        let llc_lines = u64::from(memory.llc.size_bytes / memory.line_bytes);
-        let lines = working_set_bytes(task).map_or(llc_lines, |bytes| {
-            bytes.div_ceil(memory.line_bytes.into()).min(llc_lines)
-        });
-        lines.saturating_mul(access.miss_ns)
-    }
-
-    /// What it takes to bring an L1 back from the LLC.
-    fn l1_reload_ns(&self) -> u64 {
-        let platform = &self.scenario.platform;
-        let Some(memory) = platform
-            .memory
-            .as_ref()
-            .filter(|_| self.best_effort_cores() > 0)
-        else {
-            return 0;
-        };
-        let lines = u64::from(memory.l1.size_bytes / memory.line_bytes);
-        let cycles = lines * u64::from(memory.llc.latency_cycles);
-        let ns = (u128::from(cycles) * 1_000_000_000).div_ceil(platform.frequency_hz.into());
-        u64::try_from(ns).unwrap_or(u64::MAX)
-    }
 }
 
 /// `ns` made longer by a factor, rounded up.
@@ -458,23 +461,5 @@ fn barriers(task: &Task) -> u64 {
     match &task.program {
         Program::Phases(phases) if task.threads > 1 => phases.len() as u64 - 1,
         _ => 0,
-    }
-}
-
-/// Bytes that the threads use again; `None` when a trace hides it.
-fn working_set_bytes(task: &Task) -> Option<u64> {
-    let threads = u64::from(task.threads);
-    match &task.program {
-        Program::Compute(_) => Some(0),
-        Program::Bandwidth(bandwidth) => Some(bandwidth.working_set_bytes),
-        Program::LinkedLists(lists) => Some(lists.working_set_bytes.saturating_mul(threads)),
-        Program::Cpu(cpu) => Some(cpu.working_set_bytes.saturating_mul(threads)),
-        Program::Phases(phases) => Some(
-            phases
-                .iter()
-                .map(|phase| phase.working_set_bytes)
-                .fold(0, u64::saturating_add),
-        ),
-        Program::Trace(_) => None,
     }
 }

@@ -44,6 +44,9 @@ pub struct Task {
     /// Longest time that best-effort work and other tasks that run at the same
     /// time add to one job; `None` when there is no bound.
     pub interference_ns: Option<u64>,
+    /// Longest time that dirty lines of others, in caches and on their way to
+    /// memory, add to a job that begins.
+    pub begin_ns: u64,
     /// Longest time that being resumed after a preemption adds: the working set
     /// comes back into the caches, and best-effort work has fresh budgets.
     pub resume_ns: u64,

@@ -17,6 +17,7 @@ pub fn task(execution_ns: u64, period_ns: u64) -> Task {
         cores: vec![0],
         execution_ns,
         interference_ns: Some(0),
+        begin_ns: 0,
         resume_ns: 0,
         barriers: 0,
         barrier_reload_ns: 0,
@@ -125,9 +126,11 @@ fn a_gang_gets_its_caches_back_after_each_preemption() {
     let mut partition = of(&[(10, 100), (10, 100), (50, 300)]);
     partition.tasks[1].resume_ns = 7;
     partition.tasks[2].resume_ns = 4;
+    // Every job of the second begins in a cache that is full of others' dirty lines.
+    partition.tasks[1].begin_ns = 2;
     // Jobs of the first can preempt either of the others, those of the second the third.
-    let second = 10 + (10 + 7);
-    let third = 50 + (10 + 7) + (10 + 4);
+    let second = 10 + 2 + (10 + 7);
+    let third = 50 + (10 + 7) + (10 + 2 + 4);
     assert_eq!(
         responses_ns(&partition),
         [Some(10), Some(second), Some(third)]

@@ -6,5 +6,6 @@ mod comparison;
 mod composition;
 mod generate;
 mod interference;
+mod memory;
 mod reference;
 mod simulate;
