@@ -89,3 +89,44 @@ fn execution_times_can_be_measured() {
     assert!(measured["interference_ns"].as_u64() > Some(0), "{measured}");
     assert!(!analysis["notes"].as_array().unwrap().is_empty());
 }
+
+#[test]
+fn tasks_that_cannot_all_take_turns_are_composed() {
+    let command = "analyze --compose --json scenarios/analysis/virtual-gang.toml";
+    let analysis = ringfence(&house(), command).expect(2).json();
+    let proposal = &analysis["proposals"][0]["proposal"];
+    assert_eq!(proposal["schedulable"], true);
+    assert_eq!(proposal["exact"], true);
+    let together: Vec<_> = proposal["gangs"][0]["tasks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|task| (task["task"].as_str(), task["execution_ns"].as_u64()))
+        .collect();
+    assert_eq!(
+        together,
+        [
+            (Some("camera"), Some(9_600_000)),
+            (Some("planner"), Some(6_600_000))
+        ]
+    );
+}
+
+#[test]
+fn the_largest_tolerance_is_found_and_holds() {
+    let file = "scenarios/analysis/tolerance.toml";
+    let found = ringfence(&house(), &format!("analyze --json {file}"));
+    let largest = found.expect(0).json()["largest_tolerances"][0]["bytes_per_second"].clone();
+    let text = fs::read_to_string(house().join(file)).unwrap();
+    let folder = scratch();
+    let with = |rate: u64| {
+        let tolerance = format!("tolerance = \"{rate} B/s\"");
+        let changed = text.replace("tolerance = \"2 MB/s\"", &tolerance);
+        fs::write(folder.path().join("changed.toml"), changed).unwrap();
+        ringfence(folder.path(), "analyze changed.toml")
+    };
+    let largest = largest.as_u64().unwrap();
+    with(largest).expect(0);
+    // A line of 64 bytes a millisecond more.
+    with(largest + 64_000).expect(2);
+}

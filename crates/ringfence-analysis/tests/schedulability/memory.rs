@@ -12,7 +12,7 @@ use crate::generate::{MS, Random};
 use crate::simulate::first_case;
 
 /// Sets in a run of all tests.
-const TASK_SETS: u64 = 40;
+const TASK_SETS: u64 = 12;
 
 const KIB: u64 = 1024;
 
