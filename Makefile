@@ -25,7 +25,8 @@ help: ## List the commands
 demo: setup-demo build ## Run the main job: SUSAN next to memory hogs, without and with RT-Gang
 	@mkdir -p out
 	@$(RINGFENCE) run scenarios/demo.toml -o out/demo.rfr
-	@$(RINGFENCE) report out/demo.rfr --html out/demo.html --perfetto out/demo.perfetto-trace
+	@# The run has printed the summary.
+	@$(RINGFENCE) report out/demo.rfr --html out/demo.html --perfetto out/demo.perfetto-trace > /dev/null
 	@echo
 	@echo "The report: out/demo.html   The timeline for ui.perfetto.dev: out/demo.perfetto-trace"
 

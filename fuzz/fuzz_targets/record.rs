@@ -1,15 +1,27 @@
-//! Records: any bytes give events and at most one error, and what they say can be judged.
+//! Records: any bytes give events and at most one error, and what they say can be
+//! judged, reported and compared. The page is left out: it is half a megabyte.
 #![no_main]
 
+use std::io::sink;
+
 use libfuzzer_sys::fuzz_target;
+use ringfence_analysis::compare::compare;
 use ringfence_analysis::run::Run;
-use ringfence_analysis::summary::Summary;
+use ringfence_report::{Report, csv, perfetto, terminal};
 
 fuzz_target!(|bytes: &[u8]| {
     let (events, error) = ringfence_record::read_all(bytes);
-    if let Ok(run) = Run::read(bytes) {
-        assert_eq!(run.damage.is_some(), error.is_some());
-        let summary = Summary::of(&run);
-        assert!(!summary.passed || !events.is_empty());
+    let Ok(run) = Run::read(bytes) else {
+        return;
+    };
+    assert_eq!(run.damage.is_some(), error.is_some());
+    let report = Report::new(run);
+    assert!(!report.summary.passed || !events.is_empty());
+    terminal::write(&report, &mut sink()).unwrap();
+    perfetto::write(&report, &mut sink()).unwrap();
+    for table in csv::Table::ALL {
+        csv::write(&report, table, &mut sink()).unwrap();
     }
+    let comparison = compare(&report.summary, &report.summary);
+    ringfence_report::compare::write(&comparison, ["a", "b"], &mut sink()).unwrap();
 });

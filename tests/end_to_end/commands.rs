@@ -63,6 +63,21 @@ fn missing_files_are_errors_with_their_name() {
 }
 
 #[test]
+fn a_plan_tells_who_has_which_part_of_the_cache() {
+    let folder = house().join("crates/ringfence-scenario/tests/good");
+    let plan = ringfence(&folder, "plan --case unregulated complete.toml").expect(0);
+    for line in [
+        "class of service most: ways 4-15, colours 1-5, 7",
+        "class of service some: ways 0, 3, colours ",
+        "thread corners/0 (vision): core 0, class of service most",
+    ] {
+        assert!(plan.stdout.contains(line), "{line}: {}", plan.stdout);
+    }
+    let without = ringfence(&folder, "plan --case solo complete.toml").expect(0);
+    assert!(!without.stdout.contains("class of service"));
+}
+
+#[test]
 fn a_dry_run_is_the_plan_and_writes_nothing() {
     let folder = scratch();
     let scenario = house().join("scenarios/demo.toml");

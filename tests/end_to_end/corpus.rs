@@ -1,9 +1,11 @@
 //! What the fuzzers have found so far goes through every parser again.
 
 use std::fs;
+use std::io::sink;
 use std::path::Path;
 
-use ringfence_analysis::{run::Run, summary::Summary};
+use ringfence_analysis::run::Run;
+use ringfence_report::{Report, html, perfetto, terminal};
 use ringfence_scenario::NoFiles;
 use ringfence_trace::lackey;
 
@@ -37,7 +39,12 @@ fn platforms() {
 #[test]
 fn records() {
     replay("record", |bytes| {
-        let _ = Run::read(bytes).map(|run| Summary::of(&run));
+        if let Ok(run) = Run::read(bytes) {
+            let report = Report::new(run);
+            terminal::write(&report, &mut sink()).unwrap();
+            html::write(&report, &mut sink()).unwrap();
+            perfetto::write(&report, &mut sink()).unwrap();
+        }
     });
 }
 

@@ -3,5 +3,6 @@
 mod analyze;
 mod commands;
 mod corpus;
+mod interruption;
 mod ringfence;
 mod runs;

@@ -1,7 +1,7 @@
 //! Runs the command under test.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitStatus, Stdio};
 
 /// What a run of the command left.
 pub struct Finished {
@@ -40,6 +40,20 @@ pub fn ringfence(folder: &Path, arguments: &str) -> Finished {
         stdout: String::from_utf8(output.stdout).expect("text"),
         stderr: String::from_utf8(output.stderr).expect("text"),
     }
+}
+
+/// Runs `ringfence` as [`ringfence`] does, but the system ends it when it has
+/// written `bytes` of a file and wants to write more: an interruption at the same
+/// byte every time.
+pub fn ringfence_cut_at(bytes: u64, folder: &Path, arguments: &str) -> ExitStatus {
+    Command::new("prlimit")
+        .args([&format!("--fsize={bytes}"), "--core=0"])
+        .arg(env!("CARGO_BIN_EXE_ringfence"))
+        .args(arguments.split_whitespace())
+        .current_dir(folder)
+        .stderr(Stdio::null())
+        .status()
+        .expect("prlimit of util-linux starts")
 }
 
 /// The top of the repository.

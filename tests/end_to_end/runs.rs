@@ -43,6 +43,11 @@ fn the_demo_misses_deadlines_without_isolation_and_meets_them_with_it() {
     let co_run = task(case(&summary, "co-run"), "susan");
     assert_eq!(co_run["missed"], co_run["jobs"]);
     assert_eq!(task(case(&summary, "rt-gang"), "susan")["missed"], 0);
+    let executed = |name: &str| {
+        let threads = &case(&summary, name)["statistics"]["best_effort"];
+        threads[0]["accesses"].as_u64().expect("accesses")
+    };
+    assert!(executed("co-run") > executed("rt-gang") && executed("rt-gang") > 0);
     for kind in ["one-gang-at-a-time", "budgets", "deadlines"] {
         assert_eq!(
             claim(case(&summary, "rt-gang"), kind)["outcome"],
@@ -102,7 +107,12 @@ fn a_cut_record_gives_an_error_and_all_events_before_the_cut() {
     fs::write(folder.path().join("cut.rfr"), &whole[..whole.len() / 2]).unwrap();
 
     let report = ringfence(folder.path(), "report cut.rfr --events cut.jsonl").expect(1);
-    assert!(report.stderr.contains("ends early"), "{}", report.stderr);
+    assert_eq!(
+        (report.stdout + &report.stderr)
+            .matches("ends early")
+            .count(),
+        1
+    );
     let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
     let (whole, cut) = (read("whole.jsonl"), read("cut.jsonl"));
     assert!(whole.starts_with(&cut) && cut.lines().count() > 10);
@@ -133,4 +143,68 @@ fn every_report_of_a_run_is_written() {
         .expect(0)
         .json();
     assert_eq!(same["differences"], Value::Array(Vec::new()));
+}
+
+#[test]
+fn a_record_names_what_was_run() {
+    let folder = scratch();
+    let flags = "-d 200ms --case solo/vision --case rt-gang --seed 3 --inject never-throttle";
+    run(folder.path(), "demo.toml", flags).expect(2);
+    let summary = ringfence(folder.path(), "report --json run.rfr")
+        .expect(2)
+        .json();
+    let header = &summary["header"];
+    assert_eq!(
+        header["overrides"],
+        serde_json::json!([
+            "--case solo/vision",
+            "--case rt-gang",
+            "--duration 200ms",
+            "--seed 3",
+            "--inject never-throttle"
+        ])
+    );
+    let inputs = header["inputs"].as_array().unwrap();
+    let of = |kind: &str| inputs.iter().find(|input| input["kind"] == kind).unwrap();
+    assert_eq!(inputs.len(), 3, "{inputs:#?}");
+    let scenario = house().join("scenarios/demo.toml");
+    assert_eq!(of("scenario")["path"], scenario.display().to_string());
+    let size = |path: &Path| fs::metadata(path).unwrap().len();
+    assert_eq!(of("scenario")["size_bytes"], size(&scenario));
+    assert_eq!(of("platform")["path"], Value::Null);
+    assert_eq!(of("trace")["path"], "../traces/susan-corners.rftrace");
+    let trace = house().join("traces/susan-corners.rftrace");
+    assert_eq!(of("trace")["size_bytes"], size(&trace));
+    let sum = std::process::Command::new("sha256sum")
+        .arg(&trace)
+        .output()
+        .unwrap();
+    let sum = String::from_utf8(sum.stdout).unwrap();
+    assert_eq!(of("trace")["sha256"], sum.split_once(' ').unwrap().0);
+
+    let text = ringfence(folder.path(), "report run.rfr").expect(2).stdout;
+    assert!(text.contains("--inject never-throttle"), "{text}");
+    assert!(text.contains("../traces/susan-corners.rftrace"), "{text}");
+}
+
+#[test]
+fn records_of_different_inputs_differ_in_a_comparison() {
+    let folder = scratch();
+    let scenario = house().join("scenarios/rt-gang/illustrative.toml");
+    let text = fs::read_to_string(&scenario).unwrap();
+    fs::write(folder.path().join("one.toml"), &text).unwrap();
+    fs::write(folder.path().join("same.toml"), &text).unwrap();
+    fs::write(folder.path().join("other.toml"), text + "# Changed.\n").unwrap();
+    for name in ["one", "same", "other"] {
+        ringfence(folder.path(), &format!("run -q {name}.toml")).expect(0);
+    }
+    let other = ringfence(folder.path(), "compare one.rfr other.rfr").expect(0);
+    for words in [
+        "scenario file: one.toml (SHA-256 ",
+        "→ other.toml (SHA-256 ",
+    ] {
+        assert!(other.stdout.contains(words), "{}", other.stdout);
+    }
+    let same = ringfence(folder.path(), "compare one.rfr same.rfr").expect(0);
+    assert!(!same.stdout.contains("differs"), "{}", same.stdout);
 }

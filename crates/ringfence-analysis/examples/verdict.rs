@@ -6,6 +6,7 @@ use std::error::Error;
 use std::fs::File;
 use std::process::ExitCode;
 
+use ringfence_analysis::duration::readable;
 use ringfence_analysis::run::Run;
 use ringfence_analysis::summary::Summary;
 
@@ -22,7 +23,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
                 println!("    {note}");
             }
             for breach in claim.evidence.iter().take(3) {
-                println!("    at {} ns: {}", breach.time_ns, breach.text);
+                println!("    at {}: {}", readable(breach.time_ns), breach.text);
             }
         }
     }

@@ -152,6 +152,8 @@ pub struct ThreadRun {
     /// When it ran or wanted to run: from waking, or from being first seen on a
     /// core, to sleeping or ending.
     pub runnable: Vec<Interval>,
+    /// Memory accesses that it executed; `None` when the record does not tell.
+    pub accesses: Option<u64>,
 }
 
 /// A stretch of time.

@@ -6,9 +6,13 @@ use std::cmp::Ordering;
 
 use serde::{Deserialize, Serialize};
 
+use crate::differences::{header_differences, push_difference};
+use crate::duration::exact;
 use crate::statistics::{BestEffortStatistics, CaseStatistics, TaskStatistics};
 use crate::summary::{CaseSummary, Summary};
 use crate::verdict::{ClaimKind, Outcome};
+
+pub use crate::differences::Difference;
 
 /// Response times that differ by less than this, in percent of the longer one,
 /// are neither better nor worse.
@@ -29,17 +33,6 @@ pub struct Comparison {
     pub only_first: Vec<String>,
     /// Names of cases of the second record that the first lacks.
     pub only_second: Vec<String>,
-}
-
-/// Something about the set-up that is not the same.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Difference {
-    /// What, such as `seed`.
-    pub what: String,
-    /// Its value on the first side.
-    pub first: String,
-    /// Its value on the second side.
-    pub second: String,
 }
 
 /// Two cases.
@@ -125,7 +118,8 @@ pub struct TaskComparison {
     pub missed: Pair,
     /// Median response time; `None` when a side finished no job.
     pub median_ns: Option<Pair>,
-    /// 99th percentile of the response time; `None` as above.
+    /// 99th percentile of the response time; `None` as above, and when a side
+    /// finished fewer than 100 jobs, of which it would be the longest.
     pub p99_ns: Option<Pair>,
     /// Longest response time; `None` as above.
     pub max_ns: Option<Pair>,
@@ -138,6 +132,9 @@ pub struct BestEffortComparison {
     pub thread: String,
     /// Core time in every second of the run.
     pub core_time_ns_per_second: Pair,
+    /// Memory accesses executed in every second of the run; `None` when a record
+    /// does not tell.
+    pub accesses_per_second: Option<Pair>,
     /// Bytes read and written in every second of the run; `None` when a side
     /// cannot tell the thread's bytes from another's.
     pub bytes_per_second: Option<Pair>,
@@ -161,7 +158,7 @@ pub fn compare(first: &Summary, second: &Summary) -> Comparison {
         .filter_map(|case| Some(compare_cases(case, find_case(second, &case.name)?)))
         .collect();
     Comparison {
-        differences: header_differences(first, second),
+        differences: header_differences(&first.header, &second.header),
         first_damage: first.damage.clone(),
         second_damage: second.damage.clone(),
         cases,
@@ -182,9 +179,9 @@ pub fn compare_cases(first: &CaseSummary, second: &CaseSummary) -> CaseCompariso
     };
     push_difference(
         &mut differences,
-        "planned length in ns",
-        first.duration_ns,
-        second.duration_ns,
+        "planned length",
+        exact(first.duration_ns),
+        exact(second.duration_ns),
     );
     let claims = claim_changes(first, second);
     CaseComparison {
@@ -207,8 +204,11 @@ fn claim_changes(first: &CaseSummary, second: &CaseSummary) -> Vec<ClaimChange> 
             second: second.verdict.claim(claim.kind)?.outcome,
         })
     });
+    // Of a section that cannot be read, only that is worth saying.
+    let readable = first.statistics.is_some() && second.statistics.is_some();
     changes
         .filter(|change| change.first != change.second)
+        .filter(|change| readable || change.kind == ClaimKind::CompleteRecord)
         .collect()
 }
 
@@ -245,58 +245,21 @@ fn length_ns(case: &CaseSummary) -> u64 {
     case.end_ns.unwrap_or_default()
 }
 
-fn push_difference<T: PartialEq + ToString>(
-    differences: &mut Vec<Difference>,
-    what: &str,
-    first: T,
-    second: T,
-) {
-    if first != second {
-        differences.push(Difference {
-            what: what.into(),
-            first: first.to_string(),
-            second: second.to_string(),
-        });
-    }
-}
-
-fn header_differences(first: &Summary, second: &Summary) -> Vec<Difference> {
-    let (a, b) = (&first.header, &second.header);
-    let kernel = |kernel: &Option<String>| kernel.as_deref().unwrap_or("none").to_owned();
-    let mut differences = Vec::new();
-    for (what, first, second) in [
-        ("target", &a.target, &b.target),
-        (
-            "ringfence version",
-            &a.ringfence_version,
-            &b.ringfence_version,
-        ),
-        ("scenario", &a.scenario, &b.scenario),
-        ("scenario SHA-256", &a.scenario_sha256, &b.scenario_sha256),
-        ("platform", &a.platform, &b.platform),
-        ("kernel", &kernel(&a.kernel), &kernel(&b.kernel)),
-    ] {
-        push_difference(&mut differences, what, first, second);
-    }
-    push_difference(&mut differences, "seed", a.seed, b.seed);
-    differences
-}
-
 fn task_differences(first: &CaseStatistics, second: &CaseStatistics) -> Vec<Difference> {
     let mut differences = Vec::new();
     for (a, b) in matching_tasks(first, second) {
         let name = &a.task;
         push_difference(
             &mut differences,
-            &format!("period of '{name}' in ns"),
-            a.period_ns,
-            b.period_ns,
+            &format!("period of '{name}'"),
+            exact(a.period_ns),
+            exact(b.period_ns),
         );
         push_difference(
             &mut differences,
-            &format!("deadline of '{name}' in ns"),
-            a.deadline_ns,
-            b.deadline_ns,
+            &format!("deadline of '{name}'"),
+            exact(a.deadline_ns),
+            exact(b.deadline_ns),
         );
     }
     differences
@@ -322,7 +285,9 @@ fn compare_tasks(first: &CaseStatistics, second: &CaseStatistics) -> Vec<TaskCom
                 jobs: Pair::of(a.jobs, b.jobs),
                 missed: Pair::of(a.missed, b.missed),
                 median_ns: responses.map(|(a, b)| Pair::of(a.median_ns, b.median_ns)),
-                p99_ns: responses.map(|(a, b)| Pair::of(a.p99_ns, b.p99_ns)),
+                p99_ns: responses
+                    .filter(|(a, b)| a.tells_percentile(99) && b.tells_percentile(99))
+                    .map(|(a, b)| Pair::of(a.p99_ns, b.p99_ns)),
                 max_ns: responses.map(|(a, b)| Pair::of(a.max_ns, b.max_ns)),
             }
         })
@@ -372,6 +337,10 @@ fn compare_best_effort(
     let bytes = |thread: &BestEffortStatistics| {
         Some(thread.read_bytes?.saturating_add(thread.write_bytes?))
     };
+    let rates = |a: Option<u64>, b: Option<u64>| {
+        let (a, b) = a.zip(b)?;
+        Some(Pair::of(per_second(a, first_ns), per_second(b, second_ns)))
+    };
     first
         .best_effort
         .iter()
@@ -383,9 +352,8 @@ fn compare_best_effort(
                     per_second(a.core_time_ns, first_ns),
                     per_second(b.core_time_ns, second_ns),
                 ),
-                bytes_per_second: bytes(a)
-                    .zip(bytes(b))
-                    .map(|(a, b)| Pair::of(per_second(a, first_ns), per_second(b, second_ns))),
+                accesses_per_second: rates(a.accesses, b.accesses),
+                bytes_per_second: rates(bytes(a), bytes(b)),
             })
         })
         .collect()

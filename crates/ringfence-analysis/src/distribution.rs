@@ -76,6 +76,12 @@ pub struct Bin {
 }
 
 impl Distribution {
+    /// Whether there are enough values to tell percentile `percent`, below 100,
+    /// from the largest: `100 / (100 - percent)` or more.
+    pub fn tells_percentile(&self, percent: u64) -> bool {
+        self.count.saturating_mul(100 - percent) >= 100
+    }
+
     /// The distribution of `values`, in any order; `None` when there are none.
     pub fn of(mut values: Vec<u64>) -> Option<Self> {
         values.sort_unstable();

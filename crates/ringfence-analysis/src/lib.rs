@@ -9,6 +9,7 @@
 
 pub mod case;
 pub mod compare;
+mod differences;
 pub mod distribution;
 pub mod duration;
 pub mod read_case;

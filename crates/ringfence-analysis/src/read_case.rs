@@ -8,6 +8,7 @@ use crate::case::{
     BudgetInForce, CaseRun, CoreRun, GangActive, Interval, Job, JobEnd, Message, Occupation,
     Sample, ThreadRun, Throttle,
 };
+use crate::duration::exact;
 
 /// Longest case that is read, in nanoseconds: 78 hours. Up to here the core
 /// time of 65535 cores fits 64 bits.
@@ -16,8 +17,10 @@ pub const MAX_CASE_NS: u64 = 1 << 48;
 /// A section that contradicts itself or has no end.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "case '{name}', event {event} at {time_ns} ns: {what}; the target that wrote this record has a fault, or the record is damaged",
-    name = case.name
+    "case '{name}', event {event} at {time}: {}",
+    self.explanation(),
+    name = case.name,
+    time = exact(*time_ns)
 )]
 pub struct CaseError {
     /// What the section declares.
@@ -28,6 +31,19 @@ pub struct CaseError {
     pub time_ns: u64,
     /// What was found and what was expected.
     pub what: String,
+    /// Whether it is only that the record goes no further.
+    pub is_cut: bool,
+}
+
+impl CaseError {
+    /// What was found, and what to make of it.
+    pub fn explanation(&self) -> String {
+        let what = &self.what;
+        if self.is_cut {
+            return what.clone();
+        }
+        format!("{what}; the target that wrote this record has a fault, or the record is damaged")
+    }
 }
 
 /// Reads the events of one case, one at a time.
@@ -93,6 +109,9 @@ impl CaseReader {
     pub fn finish(mut self) -> Result<CaseRun, CaseError> {
         if self.fault.is_none() && !self.ended {
             self.fail("the record goes no further, but the case has no CaseEnd".into());
+            if let Some(fault) = &mut self.fault {
+                fault.is_cut = true;
+            }
         }
         match self.fault {
             Some(fault) => Err(fault),
@@ -106,6 +125,7 @@ impl CaseReader {
             event: self.event,
             time_ns: self.now_ns,
             what,
+            is_cut: false,
         });
     }
 
@@ -152,6 +172,9 @@ impl CaseReader {
             Event::Throttled { core, .. } => self.throttled(core)?,
             Event::Unthrottled { core, reason, .. } => self.unthrottled(core, reason)?,
             Event::Counters { core, counters, .. } => self.sample(core, counters)?,
+            Event::ThreadExecuted {
+                thread, accesses, ..
+            } => self.executed(thread, accesses)?,
             Event::Message { ref text, .. } => self.run.messages.push(Message {
                 time_ns,
                 text: text.clone(),
@@ -164,12 +187,15 @@ impl CaseReader {
     fn advance(&mut self, time_ns: u64) -> Result<(), String> {
         if time_ns < self.now_ns {
             return Err(format!(
-                "time goes back to {time_ns} ns, but events come in the order of time"
+                "time goes back to {}, but events come in the order of time",
+                exact(time_ns)
             ));
         }
         if time_ns > MAX_CASE_NS {
             return Err(format!(
-                "it is at {time_ns} ns, but a case lasts at most {MAX_CASE_NS} ns"
+                "it is at {}, but a case lasts at most {}",
+                exact(time_ns),
+                exact(MAX_CASE_NS)
             ));
         }
         self.now_ns = time_ns;
@@ -399,6 +425,19 @@ impl CaseReader {
             time_ns: self.now_ns,
             counters,
         });
+        Ok(())
+    }
+
+    fn executed(&mut self, thread: u16, accesses: u64) -> Result<(), String> {
+        self.check_thread(thread)?;
+        let before = self.run.threads[usize::from(thread)]
+            .accesses
+            .replace(accesses);
+        if before.is_some_and(|before| accesses < before) {
+            return Err(format!(
+                "thread {thread} has executed fewer accesses than before"
+            ));
+        }
         Ok(())
     }
 

@@ -83,6 +83,8 @@ pub struct BestEffortStatistics {
     pub core_time_ns: u64,
     /// Time off its core because the core was out of budget.
     pub throttled_ns: u64,
+    /// Memory accesses executed; `None` when the record does not tell.
+    pub accesses: Option<u64>,
     /// Bytes read; `None` when another best-effort thread ran between the same
     /// two samples of a core, so that the counters cannot tell them apart.
     pub read_bytes: Option<u64>,
@@ -271,12 +273,14 @@ fn core_times(run: &CaseRun, task: u16, stretches: &[(u64, u64)]) -> Vec<u64> {
 }
 
 fn best_effort_statistics(run: &CaseRun, thread: u16) -> BestEffortStatistics {
-    let occupations = &run.threads[usize::from(thread)].occupations;
+    let course = &run.threads[usize::from(thread)];
+    let occupations = &course.occupations;
     let bytes = traffic::of_thread(run, thread);
     BestEffortStatistics {
         thread: run.thread_name(thread).into(),
         core_time_ns: occupations.iter().map(Occupation::length_ns).sum(),
         throttled_ns: throttled_off_ns(occupations, run.end_ns),
+        accesses: course.accesses,
         read_bytes: bytes.map(|bytes| bytes.0),
         write_bytes: bytes.map(|bytes| bytes.1),
     }

@@ -10,7 +10,7 @@ use crate::statistics::{CaseStatistics, statistics};
 use crate::verdict::{Verdict, judge, unreadable};
 
 /// Version of [`Summary`]; raised whenever a key changes its meaning or goes away.
-pub const SUMMARY_VERSION: u32 = 1;
+pub const SUMMARY_VERSION: u32 = 2;
 
 /// Everything that a report says about a record. Units are in the keys.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

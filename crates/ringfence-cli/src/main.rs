@@ -6,6 +6,7 @@
 mod arguments;
 mod commands;
 mod files;
+mod inputs;
 mod outcome;
 mod progress;
 

@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Who wrote the record, and on what.
+/// Who wrote the record, on what, and from what.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     /// Target that ran the scenario: `sim`, `linux` or `hyp`.
@@ -18,14 +18,55 @@ pub struct Header {
     pub scenario: String,
     /// The scenario's description.
     pub description: String,
-    /// SHA-256 of the scenario file, lower-case hexadecimal.
-    pub scenario_sha256: String,
     /// Name of the platform.
     pub platform: String,
     /// Kernel that ran it; `None` for a simulation.
     pub kernel: Option<String>,
     /// Seed of the run.
     pub seed: u64,
+    /// What the command line changed in the scenario or broke on purpose: a flag
+    /// with its value each, as `--seed 2`; the short form of a flag as its long one.
+    pub overrides: Vec<String>,
+    /// The files that the run was made from, each once, in the order in which
+    /// they were first read: the scenario comes first.
+    pub inputs: Vec<Input>,
+}
+
+/// A file that a run was made from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Input {
+    /// What it was read as.
+    pub kind: InputKind,
+    /// Its path as it was given: for a scenario on the command line, for the
+    /// others in the scenario file. `None` when it is built into ringfence.
+    pub path: Option<String>,
+    /// Bytes that it has.
+    pub size_bytes: u64,
+    /// SHA-256 of these bytes, lower-case hexadecimal.
+    pub sha256: String,
+}
+
+/// What a file was read as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum InputKind {
+    /// The scenario.
+    Scenario,
+    /// The platform that the scenario names.
+    Platform,
+    /// A recorded memory trace that the scenario names.
+    Trace,
+}
+
+impl InputKind {
+    /// What it is, as a noun.
+    pub fn noun(self) -> &'static str {
+        match self {
+            InputKind::Scenario => "scenario",
+            InputKind::Platform => "platform",
+            InputKind::Trace => "trace",
+        }
+    }
 }
 
 /// One case: what ran, under which rules.
@@ -118,6 +159,8 @@ pub struct Task {
     pub period_ns: u64,
     /// Relative deadline in nanoseconds.
     pub deadline_ns: u64,
+    /// When its first job is due to be released, in nanoseconds since the start of the case.
+    pub offset_ns: u64,
 }
 
 /// A thread.
@@ -284,6 +327,17 @@ pub enum Event {
         /// Totals since the case began.
         counters: Counters,
     },
+    /// How many memory accesses a thread has executed since the case began,
+    /// whether they went beyond its caches or not. Told of best-effort threads
+    /// when a case ends, by targets that can count them.
+    ThreadExecuted {
+        /// When.
+        time_ns: u64,
+        /// Index into [`Case::threads`].
+        thread: u16,
+        /// Accesses; only grow.
+        accesses: u64,
+    },
     /// Something a reader should know.
     Message {
         /// When.
@@ -315,6 +369,7 @@ impl Event {
             | Event::Throttled { time_ns, .. }
             | Event::Unthrottled { time_ns, .. }
             | Event::Counters { time_ns, .. }
+            | Event::ThreadExecuted { time_ns, .. }
             | Event::Message { time_ns, .. }
             | Event::CaseEnd { time_ns } => Some(time_ns),
         }

@@ -13,10 +13,11 @@
 //!     ringfence_version: "0.1.0".into(),
 //!     scenario: "demo".into(),
 //!     description: String::new(),
-//!     scenario_sha256: "0".repeat(64),
 //!     platform: "raspberry-pi-3".into(),
 //!     kernel: None,
 //!     seed: 1,
+//!     overrides: vec![],
+//!     inputs: vec![],
 //! };
 //! let case = Case {
 //!     name: "solo".into(),

@@ -1,5 +1,9 @@
 //! The record format against arbitrary events and against damage at every byte.
 
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::rc::Rc;
+
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -12,10 +16,24 @@ fn header() -> Header {
         ringfence_version: "0.1.0".into(),
         scenario: "demo".into(),
         description: "eyes next to hogs".into(),
-        scenario_sha256: "ab".repeat(32),
         platform: "raspberry-pi-3".into(),
         kernel: None,
         seed: 7,
+        overrides: vec!["--seed 7".into()],
+        inputs: vec![
+            input(InputKind::Scenario, Some("scenarios/demo.toml")),
+            input(InputKind::Platform, None),
+            input(InputKind::Trace, Some("eyes.rftrace")),
+        ],
+    }
+}
+
+fn input(kind: InputKind, path: Option<&str>) -> Input {
+    Input {
+        kind,
+        path: path.map(Into::into),
+        size_bytes: 300,
+        sha256: "ab".repeat(32),
     }
 }
 
@@ -52,6 +70,7 @@ fn case(name: &str) -> Case {
             gang: 0,
             period_ns: 1000,
             deadline_ns: 1000,
+            offset_ns: 5,
         }],
         threads: vec![Thread {
             name: "eyes/0".into(),
@@ -114,6 +133,11 @@ fn sample_events() -> Vec<Event> {
                 llc_misses: 6,
             },
         },
+        Event::ThreadExecuted {
+            time_ns,
+            thread,
+            accesses: 1 << 40,
+        },
         Event::Message {
             time_ns,
             text: "warm".into(),
@@ -142,13 +166,22 @@ fn ends(bytes: &[u8]) -> Vec<u64> {
     ends
 }
 
-/// The sample as format version 1 wrote it. When this differs, a type in
-/// event.rs has changed: raise `VERSION` and put the new bytes there.
+/// The sample as this version of the format wrote it. When this differs, a type
+/// in event.rs has changed: raise `VERSION`, write the new bytes with
+/// `UPDATE=1 cargo test`, and remove the old ones.
 #[test]
 fn the_format_stays_what_it_is() {
-    let kept = include_bytes!("format-1.record");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests");
+    let path = format!(
+        "{folder}/format-{}.record",
+        ringfence_record::format::VERSION
+    );
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&path, record(&sample_events())).unwrap();
+    }
+    let kept = std::fs::read(path).unwrap();
     assert!(record(&sample_events()) == kept);
-    assert_eq!(read_all(kept).0, sample_events());
+    assert_eq!(read_all(&kept).0, sample_events());
 }
 
 #[test]
@@ -213,7 +246,7 @@ fn a_lost_frame_is_missed_at_the_end() {
     assert_eq!(events.len(), sample_events().len() - 1);
     let text = error.unwrap().to_string();
     assert!(
-        text.contains("had 17 events when it was written, but 16 are here"),
+        text.contains("had 18 events when it was written, but 17 are here"),
         "{text}"
     );
 }
@@ -243,11 +276,11 @@ fn other_files_and_other_versions_are_told_apart() {
     ));
     assert!(matches!(read_all(b"PK").1, Some(RecordError::NotARecord)));
     let mut newer = record(&sample_events());
-    newer[8] = 2;
+    newer[8] = 3;
     let text = read_all(&newer).1.unwrap().to_string();
     assert_eq!(
         text,
-        "this record has format version 2, but this ringfence reads version 1; read it with a newer ringfence"
+        "this record has format version 3, but this ringfence reads version 2; read it with a newer ringfence"
     );
 }
 
@@ -299,6 +332,35 @@ fn a_writer_refuses_events_out_of_place() {
     ));
 }
 
+/// Bytes that can be looked at while a writer writes them.
+#[derive(Clone, Default)]
+struct Shared(Rc<RefCell<Vec<u8>>>);
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn an_appended_section_is_in_the_output_at_once() {
+    let events = &sample_events()[..2];
+    let mut section = Section::new();
+    events
+        .iter()
+        .for_each(|event| section.write(event).unwrap());
+    let output = Shared::default();
+    let mut writer = Writer::new(output.clone(), &header()).unwrap();
+    writer.append_section(&section).unwrap();
+    let (read, error) = read_all(&output.0.borrow());
+    assert_eq!(read, events);
+    assert!(matches!(error, Some(RecordError::Truncated { .. })));
+}
+
 #[test]
 fn an_event_that_is_too_long_leaves_the_record_good() {
     let mut writer = Writer::new(Vec::new(), &header()).unwrap();
@@ -331,7 +393,7 @@ prop_compose! {
         budgets in option::of(any::<(u64, u64)>()),
         partitions in vec((any_name(), vec(any::<u16>(), 0..4)), 0..3),
         gangs in vec((any_name(), any::<(u16, u8, Option<u64>, Option<u64>)>()), 0..3),
-        tasks in vec((any_name(), any::<(u16, u64, u64)>()), 0..3),
+        tasks in vec((any_name(), any::<(u16, u64, u64, u64)>()), 0..3),
         threads in vec((any_name(), any::<Option<u16>>()), 0..3),
     ) -> Case {
         Case {
@@ -363,11 +425,12 @@ prop_compose! {
                 .collect(),
             tasks: tasks
                 .into_iter()
-                .map(|(name, (gang, period_ns, deadline_ns))| Task {
+                .map(|(name, (gang, period_ns, deadline_ns, offset_ns))| Task {
                     name,
                     gang,
                     period_ns,
                     deadline_ns,
+                    offset_ns,
                 })
                 .collect(),
             threads: threads
@@ -441,6 +504,11 @@ fn any_event() -> impl Strategy<Value = Event> {
                 llc_accesses: totals[4],
                 llc_misses: totals[5],
             },
+        }),
+        any::<(u64, u16, u64)>().prop_map(|(time_ns, thread, accesses)| Event::ThreadExecuted {
+            time_ns,
+            thread,
+            accesses
         }),
         (any::<u64>(), any_name()).prop_map(|(time_ns, text)| Event::Message { time_ns, text }),
     ]

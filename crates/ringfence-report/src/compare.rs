@@ -10,7 +10,7 @@ use ringfence_analysis::compare::{
 use ringfence_analysis::verdict::Outcome;
 
 use crate::text_table::{print, table};
-use crate::wording::claim_name;
+use crate::wording::{FEW_JOBS, claim_name};
 use crate::{Error, units};
 
 /// Stands in a cell without a value.
@@ -143,7 +143,9 @@ fn tasks(cases: &[CaseComparison], names: [&str; 2], out: &mut impl Write) -> Re
             table.add_row([&blank[..], &ratios(task)].concat());
         }
     }
-    print(&table, out)
+    print(&table, out)?;
+    writeln!(out, "{FEW_JOBS}\n")?;
+    Ok(())
 }
 
 fn side(task: &TaskComparison, name: &str, of: fn(&Pair) -> u64) -> [String; 6] {
@@ -186,33 +188,32 @@ fn best_effort(
     let mut table = table(&["Case", "Best-effort", "", first, second, "Ratio"], 3);
     for case in cases {
         for work in &case.best_effort {
-            let [core_time, traffic] = best_effort_rows(work);
-            table.add_row([&[title(case), work.thread.clone()][..], &core_time].concat());
-            table.add_row([&[String::new(), String::new()][..], &traffic].concat());
+            let mut labels = [title(case), work.thread.clone()];
+            for row in best_effort_rows(work) {
+                table.add_row([&labels[..], &row].concat());
+                labels = Default::default();
+            }
         }
     }
     print(&table, out)
 }
 
-fn best_effort_rows(work: &BestEffortComparison) -> [[String; 4]; 2] {
-    let core_time = &work.core_time_ns_per_second;
-    let traffic = work.bytes_per_second.as_ref();
-    let share = |ns_per_second: u64| units::percent(ns_per_second as f64 / 1e9);
-    let rate = |of: fn(&Pair) -> u64| {
-        traffic.map_or_else(|| NOTHING.into(), |pair| units::bandwidth(of(pair) as f64))
+fn best_effort_rows(work: &BestEffortComparison) -> Vec<[String; 4]> {
+    let row = |what: &str, pair: Option<&Pair>, text: fn(u64) -> String| {
+        let side = |of: fn(&Pair) -> u64| pair.map_or_else(|| NOTHING.into(), |p| text(of(p)));
+        [
+            what.into(),
+            side(|pair| pair.first),
+            side(|pair| pair.second),
+            ratio(pair),
+        ]
     };
-    [
-        [
-            "core time".into(),
-            share(core_time.first),
-            share(core_time.second),
-            ratio(Some(core_time)),
-        ],
-        [
-            "traffic".into(),
-            rate(|pair| pair.first),
-            rate(|pair| pair.second),
-            ratio(traffic),
-        ],
-    ]
+    let core_time = Some(&work.core_time_ns_per_second);
+    let accesses = work.accesses_per_second.as_ref();
+    let share = |ns_per_second| units::percent(ns_per_second as f64 / 1e9);
+    let bandwidth = |bytes| units::bandwidth(bytes as f64);
+    let mut rows = vec![row("core time", core_time, share)];
+    rows.extend(accesses.map(|pair| row("accesses", Some(pair), |n| units::millions(n as f64))));
+    rows.push(row("traffic", work.bytes_per_second.as_ref(), bandwidth));
+    rows
 }

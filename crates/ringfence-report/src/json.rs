@@ -9,7 +9,7 @@ use crate::Error;
 use crate::report::Report;
 
 /// Version of the lines that [`write_events`] writes.
-pub const EVENTS_VERSION: u32 = 1;
+pub const EVENTS_VERSION: u32 = 2;
 
 /// Writes the [`Summary`](ringfence_analysis::summary::Summary); its version and units are in it.
 ///

@@ -6,6 +6,7 @@
 mod error;
 mod report;
 mod rows;
+mod set_up;
 mod text_table;
 mod units;
 mod wording;

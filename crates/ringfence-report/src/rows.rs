@@ -1,6 +1,7 @@
 //! Cases side by side, as rows of words: the terminal and the page show the same.
 
-use ringfence_analysis::statistics::{CoreStatistics, TaskStatistics};
+use ringfence_analysis::distribution::Distribution;
+use ringfence_analysis::statistics::{BestEffortStatistics, CoreStatistics, TaskStatistics};
 use ringfence_analysis::summary::{CaseSummary, Summary};
 
 use crate::units;
@@ -71,7 +72,7 @@ impl<'a> TaskRow<'a> {
             jobs: task.jobs,
             missed: task.missed,
             median: time(response.map(|r| r.median_ns)),
-            p99: response.map_or_else(|| NOTHING.into(), |r| percentile(r.p99_ns, 99, r.count)),
+            p99: response.map_or_else(|| NOTHING.into(), |r| percentile(r, 99, r.p99_ns)),
             longest: time(response.map(|r| r.max_ns)),
             deadline: units::duration(task.deadline_ns),
             slowdown: slowdown.map_or_else(|| NOTHING.into(), units::factor),
@@ -93,11 +94,9 @@ pub fn is_solo(case: &CaseSummary) -> bool {
     case.name == "solo" || case.name.starts_with("solo/")
 }
 
-/// A percentile's value. With fewer values than `100 / (100 - percent)` it would
-/// only repeat the largest one.
-pub fn percentile(ns: u64, percent: u64, count: u64) -> String {
-    let enough = count * (100 - percent) >= 100;
-    time(enough.then_some(ns))
+/// A percentile's value; nothing when it would only repeat the largest one.
+pub fn percentile(response: &Distribution, percent: u64, ns: u64) -> String {
+    time(response.tells_percentile(percent).then_some(ns))
 }
 
 fn time(ns: Option<u64>) -> String {
@@ -129,8 +128,11 @@ impl<'a> BestEffortRow<'a> {
         if statistics.best_effort.is_empty() {
             return None;
         }
-        let total =
-            |field: fn(&CoreStatistics) -> u64| statistics.cores.iter().map(field).sum::<u64>();
+        // A damaged record may count as far as 64 bits go, on every core.
+        let total = |field: fn(&CoreStatistics) -> u64| {
+            let fields = statistics.cores.iter().map(field);
+            fields.fold(0, u64::saturating_add)
+        };
         let end_ns = case.end_ns?.max(1) as f64;
         let all_ns = end_ns * statistics.cores.len().max(1) as f64;
         let core_time_ns = total(|core| core.best_effort_ns);
@@ -144,6 +146,84 @@ impl<'a> BestEffortRow<'a> {
             throttled: units::percent(total(|core| core.throttled_ns) as f64 / all_ns),
         })
     }
+}
+
+/// What a best-effort entry of the scenario did in a case, its threads together.
+pub struct ThroughputRow<'a> {
+    /// First row of its entry.
+    pub first: bool,
+    pub work: &'a str,
+    pub case: &'a str,
+    pub core_time: String,
+    /// Memory accesses executed per second.
+    pub accesses: String,
+    /// Bytes read and written per second.
+    pub traffic: String,
+}
+
+/// All best-effort work in all cases, grouped by entry; none where no record
+/// tells what was executed.
+pub fn throughput_rows(summary: &Summary) -> Vec<ThroughputRow<'_>> {
+    let threads = || summary.cases.iter().flat_map(best_effort);
+    if threads().all(|thread| thread.accesses.is_none()) {
+        return Vec::new();
+    }
+    let mut works: Vec<&str> = Vec::new();
+    for work in threads().map(|thread| work_name(&thread.thread)) {
+        if !works.contains(&work) {
+            works.push(work);
+        }
+    }
+    let mut rows = Vec::new();
+    for work in works {
+        let before = rows.len();
+        let of_cases = summary.cases.iter();
+        rows.extend(of_cases.filter_map(|case| ThroughputRow::of(case, work)));
+        rows[before].first = true;
+    }
+    rows
+}
+
+impl<'a> ThroughputRow<'a> {
+    fn of(case: &'a CaseSummary, work: &'a str) -> Option<Self> {
+        let threads: Vec<&BestEffortStatistics> = best_effort(case)
+            .filter(|thread| work_name(&thread.thread) == work)
+            .collect();
+        if threads.is_empty() {
+            return None;
+        }
+        let end_ns = case.end_ns?.max(1) as f64;
+        let bytes = |thread: &BestEffortStatistics| {
+            Some(thread.read_bytes?.saturating_add(thread.write_bytes?))
+        };
+        // Unknown of one thread is unknown of all.
+        let rate = |each: &dyn Fn(&BestEffortStatistics) -> Option<u64>,
+                    unit: fn(f64) -> String| {
+            let mut amounts = threads.iter().map(|thread| each(thread));
+            let sum = amounts.try_fold(0_u64, |sum, amount| Some(sum.saturating_add(amount?)));
+            sum.map_or_else(|| NOTHING.into(), |sum| unit(sum as f64 * 1e9 / end_ns))
+        };
+        Some(ThroughputRow {
+            first: false,
+            work,
+            case: &case.name,
+            core_time: units::duration_in_column(threads.iter().map(|t| t.core_time_ns).sum()),
+            accesses: rate(&|thread| thread.accesses, units::millions),
+            traffic: rate(&bytes, units::bandwidth),
+        })
+    }
+}
+
+/// The best-effort threads of a case that can be relied on.
+fn best_effort(case: &CaseSummary) -> impl Iterator<Item = &BestEffortStatistics> {
+    case.statistics
+        .iter()
+        .flat_map(|statistics| &statistics.best_effort)
+}
+
+/// Name of the entry that a best-effort thread belongs to: `hog` of `hog/3`.
+pub fn work_name(thread: &str) -> &str {
+    thread.rsplit_once('/').map_or(thread, |(work, _)| work)
 }
 
 /// Core time that real-time work left over in a case.

@@ -8,10 +8,12 @@ use std::io::Write;
 use anstyle::{AnsiColor, Style};
 use ringfence_analysis::summary::{CaseSummary, Summary};
 use ringfence_analysis::verdict::{ClaimKind, Outcome};
+use ringfence_record::event::Header;
 
 use crate::Error;
 use crate::report::Report;
 use crate::rows;
+use crate::set_up;
 use crate::text_table::{print, table};
 use crate::wording::{self, Mark};
 
@@ -41,16 +43,33 @@ pub fn write(report: &Report, out: &mut impl Write) -> Result<(), Error> {
     tasks(summary, out)?;
     slack(summary, out)?;
     best_effort(summary, out)?;
+    throughput(summary, out)?;
     for case in &summary.cases {
         breaches(case, out)?;
     }
-    let header = &summary.header;
-    writeln!(
-        out,
-        "{} on {} ({}), seed {}, scenario {:.12}",
-        header.scenario, header.platform, header.target, header.seed, header.scenario_sha256
-    )?;
-    Ok(())
+    made_from(&summary.header, out)
+}
+
+/// What ran, changed how, from which files.
+fn made_from(header: &Header, out: &mut impl Write) -> Result<(), Error> {
+    writeln!(out, "{}, seed {}", set_up::title(header), header.seed)?;
+    if !header.overrides.is_empty() {
+        writeln!(out, "changed by {}", header.overrides.join(" "))?;
+    }
+    if header.inputs.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    let mut table = table(&["Made from", "", "Bytes", "SHA-256"], 2);
+    for input in &header.inputs {
+        table.add_row([
+            set_up::input_name(input),
+            set_up::input_path(input).into(),
+            input.size_bytes.to_string(),
+            format!("{:.12}", input.sha256),
+        ]);
+    }
+    print(&table, out)
 }
 
 fn style(mark: Mark) -> Style {
@@ -165,6 +184,20 @@ fn best_effort(summary: &Summary, out: &mut impl Write) -> Result<(), Error> {
             &row.written,
             &row.throttled,
         ]);
+    }
+    print(&table, out)
+}
+
+fn throughput(summary: &Summary, out: &mut impl Write) -> Result<(), Error> {
+    let rows = rows::throughput_rows(summary);
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let header = ["Throughput", "Case", "Core time", "Accesses", "Traffic"];
+    let mut table = table(&header, 2);
+    for row in rows {
+        let work = if row.first { row.work } else { "" };
+        table.add_row([work, row.case, &row.core_time, &row.accesses, &row.traffic]);
     }
     print(&table, out)
 }

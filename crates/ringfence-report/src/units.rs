@@ -28,6 +28,11 @@ pub fn bandwidth(bytes_per_second: f64) -> String {
     format!("{} MB/s", significant(bytes_per_second / 1e6, 3))
 }
 
+/// Events in a second, in millions: `41.3 M/s`.
+pub fn millions(per_second: f64) -> String {
+    format!("{} M/s", significant(per_second / 1e6, 3))
+}
+
 /// A ratio such as `1.25×`.
 pub fn factor(ratio: f64) -> String {
     format!("{ratio:.2}×")
@@ -88,6 +93,7 @@ mod tests {
         assert_eq!(bandwidth(103_400_000.0), "103 MB/s");
         assert_eq!(bandwidth(2_345_678.0), "2.35 MB/s");
         assert_eq!(bandwidth(0.0), "0 MB/s");
+        assert_eq!(millions(41_320_000.0), "41.3 M/s");
         assert_eq!(factor(1.0), "1.00×");
         assert_eq!(duration_in_column(8_200_000), "8.20 ms");
         assert_eq!(percent(0.935), "93.5 %");

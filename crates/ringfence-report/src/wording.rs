@@ -1,10 +1,11 @@
 //! The sentences of a verdict: the same words in every report.
 
+use ringfence_analysis::duration::readable;
 use ringfence_analysis::summary::{CaseSummary, Summary};
 use ringfence_analysis::verdict::{Breach, ClaimKind, ClaimResult, Outcome};
 
 use crate::rows::is_solo;
-use crate::units::{count, duration};
+use crate::units::count;
 
 /// Cases that a headline names before it only counts the rest.
 const HEADLINE_CASES: usize = 3;
@@ -209,7 +210,7 @@ pub fn breach(breach: &Breach) -> String {
     let core = breach
         .core
         .map_or_else(String::new, |core| format!(", core {core}"));
-    format!("at {}{core}: {}", duration(breach.time_ns), breach.text)
+    format!("at {}{core}: {}", readable(breach.time_ns), breach.text)
 }
 
 fn capitalised(text: &str) -> String {

@@ -54,6 +54,12 @@ impl Problems {
         self.list.is_empty()
     }
 
+    /// What stands at `span` in the file.
+    pub(crate) fn text_at(&self, span: Span) -> &str {
+        let Span { start, end } = self.clamp(span);
+        self.source.get(start..end).unwrap_or_default()
+    }
+
     /// Notes that `found` stands at `span` where `expected` should.
     pub(crate) fn report(
         &mut self,

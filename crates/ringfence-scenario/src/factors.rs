@@ -15,8 +15,7 @@ use std::path::Path;
 use crate::diagnostic::{Diagnostics, Problems};
 use crate::file::program::Slowdowns;
 use crate::file::{Decode, Located};
-use crate::files::Disk;
-use crate::load::{parse_toml, read_text};
+use crate::load::{as_text, parse_toml};
 
 /// How many times longer tasks take beside others, in thousandths, at least 1000.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,7 +28,7 @@ impl Factors {
     /// All that is wrong with it, or that it cannot be read.
     pub fn load(path: &Path) -> Result<Self, Diagnostics> {
         let name = path.display().to_string();
-        Self::parse(&read_text(path, &name, &Disk)?, &name)
+        Self::parse(&as_text(std::fs::read(path), &name)?, &name)
     }
 
     /// Reads the table in `source`, which `file` names in messages.

@@ -4,25 +4,41 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Where platform and trace files come from.
+use crate::builtin::BuiltinPlatform;
+
+/// What a file is read as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// A scenario file.
+    Scenario,
+    /// A platform file.
+    Platform,
+    /// A recorded memory trace.
+    Trace,
+}
+
+/// Where scenario, platform and trace files come from.
 pub trait Files {
     /// Opens a file for reading. The stream need not be buffered.
     ///
     /// # Errors
     ///
     /// As [`File::open`].
-    fn open(&self, path: &Path) -> io::Result<Box<dyn Read>>;
+    fn open(&self, kind: FileKind, path: &Path) -> io::Result<Box<dyn Read>>;
 
     /// The bytes of a file.
     ///
     /// # Errors
     ///
     /// As [`std::fs::read`].
-    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+    fn read(&self, kind: FileKind, path: &Path) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        self.open(path)?.read_to_end(&mut bytes)?;
+        self.open(kind, path)?.read_to_end(&mut bytes)?;
         Ok(bytes)
     }
+
+    /// Told that a scenario names this built-in platform, which is read from no file.
+    fn built_in(&self, _: &BuiltinPlatform) {}
 }
 
 /// The real file system.
@@ -30,7 +46,7 @@ pub trait Files {
 pub struct Disk;
 
 impl Files for Disk {
-    fn open(&self, path: &Path) -> io::Result<Box<dyn Read>> {
+    fn open(&self, _: FileKind, path: &Path) -> io::Result<Box<dyn Read>> {
         Ok(Box::new(File::open(path)?))
     }
 }
@@ -40,7 +56,7 @@ impl Files for Disk {
 pub struct NoFiles;
 
 impl Files for NoFiles {
-    fn open(&self, _: &Path) -> io::Result<Box<dyn Read>> {
+    fn open(&self, _: FileKind, _: &Path) -> io::Result<Box<dyn Read>> {
         Err(io::ErrorKind::NotFound.into())
     }
 }

@@ -12,7 +12,7 @@ use crate::file::platform::PlatformFile;
 use crate::file::scenario::ScenarioFile;
 use crate::file::value::Text;
 use crate::file::{Located, quoted_list};
-use crate::files::{Disk, Files};
+use crate::files::{Disk, FileKind, Files};
 use crate::model::Scenario;
 use crate::platform::Platform;
 use crate::suggest::nearest;
@@ -26,10 +26,19 @@ const WHOLE_FILE: Span = Span { start: 0, end: 0 };
 ///
 /// All that is wrong with it, or that it cannot be read.
 pub fn load(path: &Path) -> Result<Scenario, Diagnostics> {
+    load_from(path, &Disk)
+}
+
+/// Reads and checks the scenario file at `path` of `files`.
+///
+/// # Errors
+///
+/// All that is wrong with it, or that it cannot be read.
+pub fn load_from(path: &Path, files: &dyn Files) -> Result<Scenario, Diagnostics> {
     let name = path.display().to_string();
-    let source = read_text(path, &name, &Disk)?;
+    let source = read_text(FileKind::Scenario, path, &name, files)?;
     let base = path.parent().unwrap_or(Path::new(""));
-    parse(&source, &name, base, &Disk)
+    parse(&source, &name, base, files)
 }
 
 /// Reads and checks the platform called `name`: a built-in one, or the path of
@@ -48,7 +57,7 @@ pub fn load_platform(name: &str) -> Result<Platform, Diagnostics> {
             }
         };
     }
-    let source = read_text(Path::new(name), name, &Disk)?;
+    let source = read_text(FileKind::Platform, Path::new(name), name, &Disk)?;
     parse_platform(&source, name)
 }
 
@@ -163,10 +172,11 @@ fn named_platform(
             report_unknown_platform(text, name.span, problems);
             return Err(None);
         };
+        files.built_in(platform);
         return platform_from(platform.source, &platform.file_name()).map_err(Some);
     }
     let path = base.join(text);
-    match files.read(&path).map(String::from_utf8) {
+    match files.read(FileKind::Platform, &path).map(String::from_utf8) {
         Ok(Ok(source)) => platform_from(&source, &path.display().to_string()).map_err(Some),
         Ok(Err(_)) => {
             problems.report(
@@ -228,8 +238,18 @@ fn builtin_names() -> Vec<&'static str> {
         .collect()
 }
 
-pub(crate) fn read_text(path: &Path, name: &str, files: &dyn Files) -> Result<String, Diagnostics> {
-    let bytes = files.read(path).map_err(|error| unreadable(name, &error))?;
+fn read_text(
+    kind: FileKind,
+    path: &Path,
+    name: &str,
+    files: &dyn Files,
+) -> Result<String, Diagnostics> {
+    as_text(files.read(kind, path), name)
+}
+
+/// The text of a file that was read, and that `name` names in messages.
+pub(crate) fn as_text(read: io::Result<Vec<u8>>, name: &str) -> Result<String, Diagnostics> {
+    let bytes = read.map_err(|error| unreadable(name, &error))?;
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let text = String::from_utf8_lossy(error.as_bytes());

@@ -79,6 +79,46 @@ pub struct CoreModel {
     pub outstanding_misses: u32,
     /// Stores that miss wait here without stalling the core, at least 1.
     pub store_buffer: u32,
+    /// Instructions that an out-of-order core can have begun past the oldest
+    /// load that waits; `None` is a core that works in program order.
+    pub reorder_window: Option<u32>,
+    /// Fetches lines before they are asked for.
+    pub prefetcher: Option<Prefetcher>,
+}
+
+/// A stream prefetcher.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Prefetcher {
+    /// Walks that it follows at a time, at least 1.
+    pub streams: u32,
+    /// Lines that it is ahead of the walk, at least 1.
+    pub distance_lines: u32,
+    /// Prefetches that it may have outstanding, at least 1.
+    pub outstanding: u32,
+    /// Where the lines go.
+    pub fills: PrefetchLevel,
+}
+
+/// A cache that a prefetcher fills.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PrefetchLevel {
+    /// The first-level cache.
+    L1,
+    /// The last-level cache.
+    Llc,
+}
+
+impl CoreModel {
+    /// Prefetches that may be outstanding.
+    pub fn outstanding_prefetches(&self) -> u32 {
+        self.prefetcher
+            .map_or(0, |prefetcher| prefetcher.outstanding)
+    }
+
+    /// Requests that a core can have under way at a time.
+    pub fn outstanding(&self) -> u32 {
+        self.outstanding_misses + self.store_buffer + self.outstanding_prefetches()
+    }
 }
 
 /// A private first-level data cache: write-back, write-allocate, least recently used.
@@ -90,6 +130,8 @@ pub struct L1 {
     pub ways: u32,
     /// Load-to-use latency of a hit in core cycles.
     pub latency_cycles: u32,
+    /// Lines that may be missing at a time, at least 1.
+    pub mshrs: u32,
 }
 
 /// A shared last-level cache: banked, write-back, write-allocate.

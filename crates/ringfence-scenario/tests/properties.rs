@@ -5,7 +5,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use ringfence_scenario::quantity::{BANDWIDTH, Dimension, FINE_TIME, FREQUENCY, SIZE, TIME};
-use ringfence_scenario::{Diagnostics, Files, NoFiles, PLATFORMS, parse, parse_platform};
+use ringfence_scenario::{Diagnostics, FileKind, Files, NoFiles, PLATFORMS, parse, parse_platform};
 
 fn dimension() -> impl Strategy<Value = &'static Dimension> {
     prop::sample::select(vec![&TIME, &FINE_TIME, &SIZE, &BANDWIDTH, &FREQUENCY])
@@ -67,12 +67,12 @@ const SCENARIOS: [&str; 2] = [
 struct SampleFiles;
 
 impl Files for SampleFiles {
-    fn open(&self, path: &Path) -> std::io::Result<Box<dyn Read>> {
-        let trace: &[u8] = include_bytes!("good/one-job.rftrace");
-        let is_trace = path
-            .extension()
-            .is_some_and(|extension| extension == "rftrace");
-        Ok(Box::new(if is_trace { trace } else { &[] }))
+    fn open(&self, kind: FileKind, _: &Path) -> std::io::Result<Box<dyn Read>> {
+        let file: &[u8] = match kind {
+            FileKind::Trace => include_bytes!("good/one-job.rftrace"),
+            FileKind::Scenario | FileKind::Platform => &[],
+        };
+        Ok(Box::new(file))
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a run of a scenario would do, without doing it.
 
 use ringfence_record::event::Claims;
-use ringfence_scenario::model::{Case, Gang, Scenario, Scheduling, Tolerance};
+use ringfence_scenario::model::{Case, ClassOfService, Gang, Scenario, Scheduling, Tolerance};
 use serde::Serialize;
 
 use crate::os::{Class, ThreadEntry, TooManyThreads, Workload, budget_lines, claims, line_bytes};
@@ -31,10 +31,23 @@ pub struct CasePlan {
     pub scheduling: &'static str,
     /// What the record will promise.
     pub claims: Claims,
+    /// The shares of the last-level cache that it has; none without cache allocation.
+    pub classes_of_service: Vec<ClassPlan>,
     /// The gangs that take part.
     pub gangs: Vec<GangPlan>,
     /// The threads, each with the cores that it may use.
     pub threads: Vec<ThreadPlan>,
+}
+
+/// A share of the last-level cache.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ClassPlan {
+    /// Name.
+    pub name: String,
+    /// Ways that its lines may take, ascending.
+    pub ways: Vec<u16>,
+    /// Page colours of its memory, ascending.
+    pub colours: Vec<u16>,
 }
 
 /// One gang of a case.
@@ -73,6 +86,8 @@ pub struct ThreadPlan {
     pub gang: Option<String>,
     /// Cores that it may use; a real-time thread has one.
     pub cores: Vec<u16>,
+    /// Name of its class of service; `None` is all of the cache.
+    pub class_of_service: Option<String>,
 }
 
 impl Plan {
@@ -109,6 +124,10 @@ fn plan_case(scenario: &Scenario, case: &Case) -> Result<CasePlan, TooManyThread
             Scheduling::Gang => "one-gang-at-a-time",
         },
         claims: claims(scenario, case),
+        classes_of_service: match case.cache_allocation {
+            true => scenario.classes_of_service.iter().map(plan_class).collect(),
+            false => Vec::new(),
+        },
         gangs: workload
             .gangs
             .iter()
@@ -117,9 +136,19 @@ fn plan_case(scenario: &Scenario, case: &Case) -> Result<CasePlan, TooManyThread
         threads: workload
             .threads
             .iter()
-            .map(|thread| plan_thread(&workload, thread))
+            .map(|thread| plan_thread(scenario, case, &workload, thread))
             .collect(),
     })
+}
+
+fn plan_class(class: &ClassOfService) -> ClassPlan {
+    ClassPlan {
+        name: class.name.clone(),
+        ways: (0..64)
+            .filter(|way| class.way_mask >> way & 1 == 1)
+            .collect(),
+        colours: class.colours.clone(),
+    }
 }
 
 fn plan_gang(scenario: &Scenario, case: &Case, gang: &Gang) -> GangPlan {
@@ -152,7 +181,13 @@ fn plan_gang(scenario: &Scenario, case: &Case, gang: &Gang) -> GangPlan {
     }
 }
 
-fn plan_thread(workload: &Workload<'_>, thread: &ThreadEntry<'_>) -> ThreadPlan {
+fn plan_thread(
+    scenario: &Scenario,
+    case: &Case,
+    workload: &Workload<'_>,
+    thread: &ThreadEntry<'_>,
+) -> ThreadPlan {
+    let class = workload.class_of_service(scenario, case, thread);
     ThreadPlan {
         name: workload.thread_name(thread),
         gang: match thread.class {
@@ -163,5 +198,6 @@ fn plan_thread(workload: &Workload<'_>, thread: &ThreadEntry<'_>) -> ThreadPlan 
             Class::BestEffort { .. } => None,
         },
         cores: thread.class.cores(),
+        class_of_service: class.map(|class| class.name.clone()),
     }
 }

@@ -189,8 +189,7 @@ fn exact_machine(
     for thread in workload.threads.iter().filter(|thread| thread.index == 0) {
         let is_best_effort = matches!(thread.class, Class::BestEffort { .. });
         let name = workload.owner_name(workload.owner(thread));
-        let class = workload.class_of_service(scenario, thread);
-        let class = class.filter(|_| case.cache_allocation);
+        let class = workload.class_of_service(scenario, case, thread);
         machine.add_task(name, thread.program, thread.siblings, is_best_effort, class)?;
     }
     Ok(machine)

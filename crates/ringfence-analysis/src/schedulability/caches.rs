@@ -46,6 +46,8 @@ impl Leftovers {
 pub struct Caches<'a> {
     memory: &'a MemorySystem,
     costs: AccessCosts,
+    /// Requests that all cores can have under way together.
+    requests: u64,
     /// Load-to-use latency of a hit in the LLC.
     hit_ps: u64,
     program: &'a Program,
@@ -65,6 +67,7 @@ impl<'a> Caches<'a> {
         Some(Self {
             memory,
             costs: AccessCosts::of(platform),
+            requests: u64::from(platform.cores) * u64::from(memory.core.outstanding()),
             hit_ps: cycles_ps(platform, memory.llc.latency_cycles),
             program,
             threads,
@@ -121,8 +124,9 @@ impl<'a> Caches<'a> {
         let dram = &self.memory.dram;
         let queued = u64::from(dram.channels) * u64::from(dram.controller.write_queue);
         let writes = queued + u64::from(self.memory.llc.write_back_buffer);
-        let reads = u64::from(self.memory.llc.mshrs);
-        let lines = writes.min(self.dirty_lines(left)).saturating_add(reads);
+        let lines = writes
+            .min(self.dirty_lines(left))
+            .saturating_add(self.requests);
         lines.saturating_mul(self.costs.foreign_line_ns)
     }
 

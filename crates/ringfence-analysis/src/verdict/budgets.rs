@@ -8,7 +8,7 @@ use super::spans::union;
 use super::tolerances::intolerable_budgets;
 use super::{Breach, Findings};
 use crate::case::{BudgetInForce, CaseRun, CoreRun, Interval, Sample, Throttle};
-use crate::duration::exact;
+use crate::duration::readable;
 
 /// Judges the best-effort bytes of every core in every period of the regulator.
 ///
@@ -252,7 +252,7 @@ fn exceeded(core: u16, seen: Use, direction: Direction, allowed_bytes: u64) -> B
             "best-effort work on core {core} {} {} bytes in {}; budget and quantum allow {allowed_bytes}",
             direction.verb(),
             seen.bytes,
-            exact(duration_ns)
+            readable(duration_ns)
         ),
     }
 }
@@ -306,7 +306,8 @@ fn refilled_early(run: &CaseRun, core: u16, throttle: &Throttle) -> Option<Breac
         core: Some(core),
         threads: Vec::new(),
         text: format!(
-            "core {core} was un-throttled by a refill {early_ns} ns before the next period begins"
+            "core {core} was un-throttled by a refill {} before the next period begins",
+            readable(early_ns)
         ),
     })
 }
@@ -328,9 +329,9 @@ fn ran_throttled(run: &CaseRun, core: u16, closed: Interval) -> Vec<Breach> {
                 core: Some(core),
                 threads: vec![run.thread_name(on.thread).into()],
                 text: format!(
-                    "best-effort thread '{}' runs on core {core}, which has been throttled for more than {} ns",
+                    "best-effort thread '{}' runs on core {core}, which has been throttled for more than {}",
                     run.thread_name(on.thread),
-                    run.case.claims.hand_over_ns
+                    readable(run.case.claims.hand_over_ns)
                 ),
             })
         })

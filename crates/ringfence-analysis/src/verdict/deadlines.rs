@@ -3,7 +3,7 @@
 use super::spans::union;
 use super::{Breach, Findings};
 use crate::case::{CaseRun, Interval, Job, JobEnd};
-use crate::duration::exact;
+use crate::duration::readable;
 
 /// Judges every job whose deadline lies in the run, and that every job that is
 /// said to have finished has worked before and not after. Gives the number of
@@ -37,7 +37,7 @@ pub(super) fn deadlines(run: &CaseRun) -> (Findings, u64, u64) {
             let (duration_ns, what) = match job.end {
                 JobEnd::Finished(finished_ns) => {
                     let late_ns = finished_ns - deadline_ns;
-                    (late_ns, format!("finished {} late", exact(late_ns)))
+                    (late_ns, format!("finished {} late", readable(late_ns)))
                 }
                 JobEnd::Dropped(_) => (0, "was dropped".into()),
                 JobEnd::Unfinished => (
@@ -53,8 +53,8 @@ pub(super) fn deadlines(run: &CaseRun) -> (Findings, u64, u64) {
                 text: format!(
                     "job {number} of task '{}', released at {} with a deadline of {}, {what}",
                     task.name,
-                    exact(job.released_ns),
-                    exact(task.deadline_ns)
+                    readable(job.released_ns),
+                    readable(task.deadline_ns)
                 ),
             });
         }

@@ -11,6 +11,7 @@ use ringfence_record::event::ShareClaim;
 use super::spans::{Spans, union};
 use super::{Breach, Findings};
 use crate::case::{CaseRun, Interval, Occupation};
+use crate::duration::readable;
 
 /// Judges that no two gangs of different priorities run in one partition at an
 /// instant, that a lower gang is off the cores `hand_over_ns` after a higher
@@ -211,7 +212,8 @@ enum LowerGang {
 impl LowerGang {
     fn text(self, lower: &str, higher: &str, hand_over_ns: u64) -> String {
         let late = format!(
-            "more than {hand_over_ns} ns after a higher gang became runnable, now with '{higher}'"
+            "more than {} after a higher gang became runnable, now with '{higher}'",
+            readable(hand_over_ns)
         );
         match self {
             Self::Beside => {
@@ -325,7 +327,8 @@ fn waits(run: &CaseRun, members: &Members) -> Vec<Breach> {
             core: homes[&thread].first().copied(),
             threads: vec![name.into()],
             text: format!(
-                "'{name}' has waited for more than {allowed_ns} ns although its gang is the highest runnable one, no lower one runs, and a core that it may use has no real-time work"
+                "'{name}' has waited for more than {} although its gang is the highest runnable one, no lower one runs, and a core that it may use has no real-time work",
+                readable(allowed_ns)
             ),
         })
     });

@@ -16,6 +16,7 @@ use ringfence_record::event::Case;
 use serde::{Deserialize, Serialize};
 
 use crate::case::CaseRun;
+use crate::duration::readable;
 use crate::read_case::CaseError;
 
 /// Breaches that a [`ClaimResult`] describes; the rest is only counted.
@@ -165,7 +166,7 @@ pub fn unreadable(error: &CaseError) -> Verdict {
             duration_ns: 0,
             core: None,
             threads: Vec::new(),
-            text: error.to_string(),
+            text: format!("event {}: {}", error.event, error.explanation()),
         }],
         note: None,
     };
@@ -230,8 +231,9 @@ fn complete(run: &CaseRun) -> Findings {
         core: None,
         threads: Vec::new(),
         text: format!(
-            "the run ended after {} ns, but was planned for {planned_ns} ns",
-            run.end_ns
+            "the run ended after {}, {} before its planned end",
+            readable(run.end_ns),
+            readable(planned_ns - run.end_ns)
         ),
     });
     Findings {

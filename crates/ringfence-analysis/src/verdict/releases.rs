@@ -2,23 +2,26 @@
 
 use super::{Breach, Findings};
 use crate::case::CaseRun;
+use crate::duration::readable;
 
-/// Judges that a task whose first job is released at `r` releases job `n` at
-/// `r + n * period`, at most `hand_over_ns` later, up to the end of the run.
-/// The record does not say when the first job is due.
+/// Judges that a task releases job `n` at `offset + n * period`, at most
+/// `hand_over_ns` later, up to the end of the run.
 pub(super) fn releases(run: &CaseRun) -> Findings {
     let mut findings = Findings::default();
     for (task, jobs) in run.case.tasks.iter().zip(&run.jobs) {
-        let Some(first) = jobs.first() else {
-            findings
-                .missing
-                .get_or_insert_with(|| format!("task '{}' never released a job", task.name));
-            continue;
-        };
         let due_ns = |number: u64| {
             let since_first_ns = number.saturating_mul(task.period_ns);
-            first.released_ns.saturating_add(since_first_ns)
+            task.offset_ns.saturating_add(since_first_ns)
         };
+        if jobs.is_empty() && due_ns(0) >= run.end_ns {
+            findings.missing.get_or_insert_with(|| {
+                format!(
+                    "no job of task '{}' was due before the run ended",
+                    task.name
+                )
+            });
+            continue;
+        }
         findings.checked += jobs.len() as u64;
         for (number, job) in (0..).zip(jobs) {
             let due_ns = due_ns(number);
@@ -30,8 +33,15 @@ pub(super) fn releases(run: &CaseRun) -> Findings {
                     core: None,
                     threads: Vec::new(),
                     text: format!(
-                        "job {number} of task '{}' was released at {} ns, but was due at {due_ns} ns",
-                        task.name, job.released_ns
+                        "job {number} of task '{}', due at {}, was released {} {}",
+                        task.name,
+                        readable(due_ns),
+                        readable(due_ns.abs_diff(job.released_ns)),
+                        if job.released_ns < due_ns {
+                            "early"
+                        } else {
+                            "late"
+                        }
                     ),
                 });
             }
@@ -45,9 +55,10 @@ pub(super) fn releases(run: &CaseRun) -> Findings {
                 core: None,
                 threads: Vec::new(),
                 text: format!(
-                    "job {} of task '{}' was due at {next_ns} ns and was not released; the task released {} of {} jobs",
+                    "job {} of task '{}' was due at {} and was not released; the task released {} of {} jobs",
                     jobs.len(),
                     task.name,
+                    readable(next_ns),
                     jobs.len(),
                     jobs.len() as u64 + missing
                 ),

@@ -3,6 +3,7 @@
 use super::gangs::Members;
 use super::{Breach, Findings};
 use crate::case::{CaseRun, Interval};
+use crate::duration::readable;
 
 /// Judges that the real-time threads of a partition, one or several at a time,
 /// run for at most `limit_ns + hand_over_ns` of every window. Windows begin at
@@ -13,8 +14,7 @@ pub(super) fn share(run: &CaseRun) -> Findings {
     let Some(claim) = run.case.claims.share else {
         return findings;
     };
-    let limit_ns = claim.limit_ns;
-    let allowed_ns = limit_ns.saturating_add(run.case.claims.hand_over_ns);
+    let allowed_ns = claim.limit_ns.saturating_add(run.case.claims.hand_over_ns);
     for (index, partition) in run.case.partitions.iter().enumerate() {
         findings.checked += run.end_ns.div_ceil(claim.window_ns);
         let busy = Members::of(run, index).busy(run);
@@ -29,8 +29,13 @@ pub(super) fn share(run: &CaseRun) -> Findings {
                 core: None,
                 threads: Vec::new(),
                 text: format!(
-                    "real-time work of partition '{}' ran for {used_ns} ns of a window of {} ns; the limit is {limit_ns} ns, and a hand-over takes {} ns",
-                    partition.name, claim.window_ns, run.case.claims.hand_over_ns
+                    "real-time work of partition '{}' ran for {} of a window of {}, {} more than the limit of {} and a hand-over of {}",
+                    partition.name,
+                    readable(used_ns),
+                    readable(claim.window_ns),
+                    readable(used_ns - allowed_ns),
+                    readable(claim.limit_ns),
+                    readable(run.case.claims.hand_over_ns)
                 ),
             });
         }

@@ -28,6 +28,7 @@ pub fn case() -> Case {
         gang,
         period_ns: 20_000,
         deadline_ns: 10_000,
+        offset_ns: 0,
     };
     let thread = |name: &str, task| Thread {
         name: name.into(),
@@ -212,6 +213,11 @@ pub fn good() -> Vec<Event> {
         on(6800, 3, HOG),
         sample(7000, 7900, 3900),
         sample(END_NS, 20_000, 9000),
+        Event::ThreadExecuted {
+            time_ns: END_NS,
+            thread: HOG,
+            accesses: 500,
+        },
         Event::CaseEnd { time_ns: END_NS },
     ]);
     events

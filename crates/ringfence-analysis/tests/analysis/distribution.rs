@@ -28,6 +28,15 @@ fn one_to_a_hundred() {
 }
 
 #[test]
+fn with_too_few_values_a_percentile_is_the_largest() {
+    for count in 1..=250 {
+        let d = Distribution::of((1..=count).collect()).unwrap();
+        assert_eq!(d.tells_percentile(99), d.p99_ns < d.max_ns, "{count}");
+        assert_eq!(d.tells_percentile(95), d.p95_ns < d.max_ns, "{count}");
+    }
+}
+
+#[test]
 fn outliers_lie_beyond_the_whiskers() {
     let d = Distribution::of(vec![10, 11, 12, 13, 14, 17, 18, 100, 100]).unwrap();
     // Quartiles 12 and 18: whiskers reach 9 further.

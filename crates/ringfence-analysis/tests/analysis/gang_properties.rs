@@ -176,6 +176,8 @@ fn declare(setup: &Setup) -> Case {
                 gang: index as u16,
                 period_ns: 1000,
                 deadline_ns: 1000,
+                // Threads run, but no job is due.
+                offset_ns: u64::MAX,
             })
             .collect(),
         threads: threads

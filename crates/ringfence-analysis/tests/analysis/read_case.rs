@@ -71,7 +71,7 @@ fn threads_and_cores() {
 fn time_and_indices() {
     assert_eq!(
         refused_after(place(&throttled(1800)), throttled(1799)),
-        "time goes back to 1799 ns, but events come in the order of time"
+        "time goes back to 1.799 µs, but events come in the order of time"
     );
     assert!(refused_after(1, on(0, 4, 0)).contains("core 4, but the case has cores 0 to 3"));
     assert!(refused_after(1, on(0, 0, 6)).contains("names thread 6, but the case declares 6"));
@@ -87,7 +87,7 @@ fn time_and_indices() {
         time_ns: u64::MAX,
         text: String::new(),
     };
-    assert!(refused_after(1, late).contains("lasts at most 281474976710656 ns"));
+    assert!(refused_after(1, late).contains("lasts at most 281474.976710656 s"));
 }
 
 #[test]
@@ -141,6 +141,13 @@ fn throttling_and_counters() {
         counters,
     };
     assert!(refused_after(1, more).contains("more bytes on core 0 than the core did"));
+    let last = good().len() - 2;
+    let fewer = Event::ThreadExecuted {
+        time_ns: END_NS,
+        thread: HOG,
+        accesses: 499,
+    };
+    assert!(refused_after(last, fewer).contains("fewer accesses than before"));
 }
 
 #[test]
@@ -157,7 +164,8 @@ fn begin_and_end() {
     events.pop();
     let error = read(&events).unwrap_err();
     assert_eq!(error.time_ns, END_NS);
-    assert!(error.what.contains("has no CaseEnd"));
+    assert!(error.is_cut && error.what.contains("has no CaseEnd"));
+    assert!(!error.to_string().contains("has a fault"), "{error}");
 }
 
 /// The error of a case that declares something impossible.

@@ -27,6 +27,7 @@ fn the_good_case() {
         (hog.read_bytes, hog.write_bytes),
         (Some(20_000), Some(9000))
     );
+    assert_eq!(hog.accesses, Some(500));
 
     let core = &s.cores[3];
     assert_eq!(

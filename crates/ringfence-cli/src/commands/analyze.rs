@@ -9,8 +9,8 @@ use ringfence_analysis::schedulability::problem::{
 use ringfence_analysis::schedulability::propose::{self, PartitionProposal};
 use ringfence_analysis::schedulability::tolerance::{self, LargestTolerance};
 use ringfence_analysis::schedulability::verdict::{PartitionVerdict, judge};
-use ringfence_scenario::Factors;
 use ringfence_scenario::model::{Case, Scenario, Scheduling};
+use ringfence_scenario::{Disk, Factors};
 use ringfence_sim::plan::Plan;
 use serde::Serialize;
 
@@ -67,7 +67,7 @@ pub struct Comparison {
 
 /// Analyses a case of a scenario, or measures its tasks in pairs.
 pub fn run(arguments: &Analyze) -> Result<Outcome, Failure> {
-    let scenario = selection::load(&arguments.selection)?;
+    let scenario = selection::load(&arguments.selection, &Disk)?;
     let case = one_gang_case(&scenario)?;
     if arguments.measure_pairs {
         let factors = analyze_measure::pairs(&scenario, case, arguments.quiet)?;

@@ -1,7 +1,8 @@
 //! `ringfence plan`: what a run would do.
 
+use ringfence_analysis::duration::readable;
 use ringfence_scenario::model::Scenario;
-use ringfence_scenario::quantity;
+use ringfence_scenario::{Disk, quantity};
 use ringfence_sim::plan::{BudgetPlan, CasePlan, Plan};
 
 use crate::arguments;
@@ -11,7 +12,8 @@ use crate::outcome::{Failure, Outcome};
 
 /// Plans the selected cases.
 pub fn run(arguments: &arguments::Plan) -> Result<Outcome, Failure> {
-    show(&selection::load(&arguments.selection)?, arguments.json)
+    let scenario = selection::load(&arguments.selection, &Disk)?;
+    show(&scenario, arguments.json)
 }
 
 /// Prints the plan of a scenario.
@@ -31,7 +33,7 @@ fn text(plan: &Plan) -> String {
         plan.scenario,
         plan.platform,
         plan.cases.len(),
-        quantity::TIME.format(plan.duration_ns),
+        readable(plan.duration_ns),
         plan.seed
     );
     for case in &plan.cases {
@@ -45,11 +47,19 @@ fn case_text(case: &CasePlan) -> String {
     if let Some(budgets) = &case.claims.budgets {
         text += &format!(
             ", budgets refilled every {}, at most {} over in a period",
-            quantity::TIME.format(budgets.period_ns),
+            readable(budgets.period_ns),
             quantity::SIZE.format(budgets.quantum_bytes)
         );
     }
     text.push('\n');
+    for class in &case.classes_of_service {
+        text += &format!(
+            "  class of service {}: ways {}, colours {}\n",
+            class.name,
+            ranges(&class.ways),
+            ranges(&class.colours)
+        );
+    }
     for gang in &case.gangs {
         text += &format!(
             "  gang {} (partition {}, priority {}): read {}, write {}\n",
@@ -61,15 +71,26 @@ fn case_text(case: &CasePlan) -> String {
         );
     }
     for thread in &case.threads {
-        let cores: Vec<_> = thread.cores.iter().map(u16::to_string).collect();
+        let class = thread.class_of_service.as_ref();
         text += &format!(
-            "  thread {} ({}): core {}\n",
+            "  thread {} ({}): core {}{}\n",
             thread.name,
             thread.gang.as_deref().unwrap_or("best effort"),
-            cores.join(", ")
+            ranges(&thread.cores),
+            class.map_or_else(String::new, |class| format!(", class of service {class}"))
         );
     }
     text
+}
+
+/// Ascending numbers as people write them: `0-3, 8`.
+fn ranges(numbers: &[u16]) -> String {
+    let runs = numbers.chunk_by(|a, b| a + 1 == *b);
+    let texts = runs.map(|run| match run {
+        [one] => one.to_string(),
+        _ => format!("{}-{}", run[0], run[run.len() - 1]),
+    });
+    texts.collect::<Vec<_>>().join(", ")
 }
 
 fn budget_text(budget: &BudgetPlan) -> String {

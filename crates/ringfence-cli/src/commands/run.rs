@@ -3,21 +3,23 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
 use ringfence_record::Writer;
-use ringfence_record::event::Header;
+use ringfence_record::event::{Header, Input};
 use ringfence_scenario::model::Scenario;
 use ringfence_sim::os::Fault;
 use ringfence_sim::run::RunOptions;
-use sha2::{Digest, Sha256};
 
 use crate::arguments::{self, Run};
 use crate::commands::{plan, report, selection};
+use crate::inputs::Inputs;
 use crate::outcome::{Failure, Outcome};
 use crate::progress::CaseBars;
 
 /// Runs every case, writes the record and prints what it proves.
 pub fn run(arguments: &Run) -> Result<Outcome, Failure> {
-    let scenario = selection::load(&arguments.selection)?;
+    let inputs = Inputs::of(&arguments.selection.scenario);
+    let scenario = selection::load(&arguments.selection, &inputs)?;
     if arguments.dry_run {
         return plan::show(&scenario, arguments.json);
     }
@@ -31,7 +33,7 @@ pub fn run(arguments: &Run) -> Result<Outcome, Failure> {
             output.display()
         )));
     }
-    let header = header(&scenario, &arguments.selection.scenario)?;
+    let header = header(&scenario, overrides(arguments), inputs.into_read());
     record(&scenario, &header, arguments, &output)?;
     if !arguments.json {
         eprintln!("record: {}", output.display());
@@ -102,17 +104,24 @@ fn default_output(scenario: &Path) -> PathBuf {
     name.into()
 }
 
-fn header(scenario: &Scenario, path: &Path) -> Result<Header, Failure> {
-    let source = std::fs::read(path).map_err(|error| Failure::file(path, error))?;
-    let digest = Sha256::digest(source);
-    Ok(Header {
+/// The flags that change what the scenario says or break the enforcer.
+fn overrides(arguments: &Run) -> Vec<String> {
+    let mut overrides = selection::overrides(&arguments.selection);
+    let fault = arguments.inject.and_then(|fault| fault.to_possible_value());
+    overrides.extend(fault.map(|fault| format!("--inject {}", fault.get_name())));
+    overrides
+}
+
+fn header(scenario: &Scenario, overrides: Vec<String>, inputs: Vec<Input>) -> Header {
+    Header {
         target: "sim".into(),
         ringfence_version: env!("CARGO_PKG_VERSION").into(),
         scenario: scenario.name.clone(),
         description: scenario.description.clone(),
-        scenario_sha256: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
         platform: scenario.platform.name.clone(),
         kernel: None,
         seed: scenario.seed,
-    })
+        overrides,
+        inputs,
+    }
 }

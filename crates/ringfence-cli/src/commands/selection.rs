@@ -1,14 +1,14 @@
 //! The scenario that `plan` and `run` work on, with what the command line changes in it.
 
 use ringfence_scenario::model::{Case, Scenario};
-use ringfence_scenario::quantity;
+use ringfence_scenario::{Files, quantity};
 
 use crate::arguments::Selection;
 use crate::outcome::Failure;
 
-/// Loads the scenario and applies the flags.
-pub fn load(selection: &Selection) -> Result<Scenario, Failure> {
-    let mut scenario = ringfence_scenario::load(&selection.scenario)?;
+/// Loads the scenario from `files` and applies the flags.
+pub fn load(selection: &Selection, files: &dyn Files) -> Result<Scenario, Failure> {
+    let mut scenario = ringfence_scenario::load_from(&selection.scenario, files)?;
     if let Some(seed) = selection.seed {
         scenario.seed = seed;
     }
@@ -19,6 +19,16 @@ pub fn load(selection: &Selection) -> Result<Scenario, Failure> {
         Some(text) => with_duration(scenario, text),
         None => Ok(scenario),
     }
+}
+
+/// The flags that change the scenario, each with its value.
+pub fn overrides(selection: &Selection) -> Vec<String> {
+    let cases = selection.cases.iter().map(|name| format!("--case {name}"));
+    let duration = selection.duration.as_ref();
+    cases
+        .chain(duration.map(|text| format!("--duration {text}")))
+        .chain(selection.seed.map(|seed| format!("--seed {seed}")))
+        .collect()
 }
 
 fn with_duration(scenario: Scenario, text: &str) -> Result<Scenario, Failure> {

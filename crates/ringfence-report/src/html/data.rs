@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::thin::{Slice, thin};
 use crate::report::Report;
+use crate::rows::work_name;
 
 /// Most slices of one kind that a case puts into the page: about half a megabyte.
 const MOST_SLICES: usize = 40_000;
@@ -276,11 +277,6 @@ fn note<'a>(names: &mut Vec<&'a str>, name: &'a str) {
     if !names.contains(&name) {
         names.push(name);
     }
-}
-
-/// `memory-hog` of thread `memory-hog/3`.
-fn work_name(thread: &str) -> &str {
-    thread.rsplit_once('/').map_or(thread, |(work, _)| work)
 }
 
 fn timeline<'a>(run: &'a CaseRun, summary: &'a CaseSummary, colours: &Colours) -> Timeline<'a> {

@@ -10,8 +10,8 @@ use std::io::Write;
 use askama::Template;
 
 use crate::report::Report;
-use crate::rows::{self, BestEffortRow, TaskRow};
-use crate::{Error, wording};
+use crate::rows::{self, BestEffortRow, SlackRow, TaskRow, ThroughputRow};
+use crate::{Error, set_up, wording};
 use data::{Group, PageData};
 use tables::{Card, ClaimRow, TaskTable, TimelineTable};
 
@@ -36,14 +36,15 @@ struct Page<'a> {
     cards: Vec<Card<'a>>,
     task_rows: Vec<TaskRow<'a>>,
     best_effort_rows: Vec<BestEffortRow<'a>>,
-    slack_rows: Vec<crate::rows::SlackRow<'a>>,
+    throughput_rows: Vec<ThroughputRow<'a>>,
+    slack_rows: Vec<SlackRow<'a>>,
     few_jobs: &'static str,
     quantile_names: &'static [&'static str],
     tasks: Vec<TaskTable<'a>>,
     legend: Vec<Key>,
     timelines: Vec<TimelineTable<'a>>,
     claims: Vec<ClaimRow<'a>>,
-    set_up: Vec<(&'static str, String)>,
+    set_up: Vec<(String, String)>,
     glossary: &'static [(&'static str, &'static str)],
     version: &'static str,
     data: String,
@@ -91,17 +92,15 @@ pub fn write(report: &Report, out: &mut impl Write) -> Result<(), Error> {
         .collect();
     let page = Page {
         title: &summary.header.scenario,
-        eyebrow: format!(
-            "{} on {} ({})",
-            summary.header.scenario, summary.header.platform, summary.header.target
-        ),
+        eyebrow: set_up::title(&summary.header),
         headline: wording::headline(summary),
         description: &summary.header.description,
         damage: summary.damage.as_deref(),
         cards: summary.cases.iter().map(Card::of).collect(),
         task_rows: rows::task_rows(summary),
         best_effort_rows: rows::best_effort_rows(summary),
-        slack_rows: crate::rows::slack_rows(summary),
+        throughput_rows: rows::throughput_rows(summary),
+        slack_rows: rows::slack_rows(summary),
         few_jobs: crate::wording::FEW_JOBS,
         quantile_names: &tables::QUANTILES,
         tasks: tables::quantiles(summary),

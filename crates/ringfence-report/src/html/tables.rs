@@ -8,7 +8,8 @@ use ringfence_record::event::Header;
 use super::data::{MOST_JOBS, task_names};
 use crate::report::Report;
 use crate::rows::{percentile, tasks};
-use crate::units;
+use crate::set_up;
+use crate::units::{self, count};
 use crate::wording::{self, Mark};
 
 /// The verdict on a case.
@@ -64,8 +65,8 @@ pub fn quantiles(summary: &Summary) -> Vec<TaskTable<'_>> {
                 units::duration_in_column(response.box_plot.lower_quartile_ns),
                 units::duration_in_column(response.median_ns),
                 units::duration_in_column(response.box_plot.upper_quartile_ns),
-                percentile(response.p95_ns, 95, response.count),
-                percentile(response.p99_ns, 99, response.count),
+                percentile(response, 95, response.p95_ns),
+                percentile(response, 99, response.p99_ns),
                 units::duration_in_column(response.max_ns),
             ];
             Some(QuantileRow {
@@ -201,25 +202,35 @@ impl<'a> ClaimRow<'a> {
 }
 
 /// Where the record comes from.
-pub fn set_up(header: &Header) -> Vec<(&'static str, String)> {
-    let kernel = header
-        .kernel
-        .clone()
-        .unwrap_or_else(|| "none: a simulation".into());
-    vec![
+pub fn set_up(header: &Header) -> Vec<(String, String)> {
+    let kernel = header.kernel.as_deref().unwrap_or("none: a simulation");
+    let seed = header.seed.to_string();
+    let changed = match header.overrides.as_slice() {
+        [] => "nothing".to_owned(),
+        flags => flags.join(" "),
+    };
+    let recorder = format!("ringfence {}", header.ringfence_version);
+    let reporter = format!("ringfence {}", env!("CARGO_PKG_VERSION"));
+    let of_header = [
         ("Scenario", header.scenario.clone()),
-        ("Scenario file, SHA-256", header.scenario_sha256.clone()),
         ("Platform", header.platform.clone()),
         ("Target", header.target.clone()),
-        ("Kernel", kernel),
-        ("Seed", header.seed.to_string()),
-        (
-            "Recorded by",
-            format!("ringfence {}", header.ringfence_version),
-        ),
-        (
-            "Reported by",
-            format!("ringfence {}", env!("CARGO_PKG_VERSION")),
-        ),
-    ]
+        ("Kernel", kernel.into()),
+        ("Seed", seed),
+        ("Changed by the command line", changed),
+    ];
+    let of_inputs = header.inputs.iter().map(|input| {
+        let path = set_up::input_path(input);
+        let size = count(input.size_bytes, "byte");
+        let text = format!("{path}; {size}, SHA-256 {}", input.sha256);
+        (set_up::input_name(input), text)
+    });
+    let of_programs = [("Recorded by", recorder), ("Reported by", reporter)];
+    let named = |(name, text): (&str, String)| (name.to_owned(), text);
+    of_header
+        .map(named)
+        .into_iter()
+        .chain(of_inputs)
+        .chain(of_programs.map(named))
+        .collect()
 }

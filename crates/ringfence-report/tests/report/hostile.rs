@@ -13,6 +13,9 @@ fn renamed(name: &str) -> Report {
     header.scenario = name.into();
     header.description = name.into();
     header.platform = name.into();
+    header.overrides = vec![name.into()];
+    header.inputs[0].path = Some(name.into());
+    header.inputs[0].sha256 = name.into();
     let mut events = sample::events();
     let end = events
         .iter()

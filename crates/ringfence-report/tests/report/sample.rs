@@ -4,8 +4,8 @@
 use ringfence_analysis::run::Run;
 use ringfence_record::Writer;
 use ringfence_record::event::{
-    BudgetClaim, Case, Claims, Counters, Event, Gang, Header, OffReason, Partition, Task, Thread,
-    UnthrottleReason,
+    BudgetClaim, Case, Claims, Counters, Event, Gang, Header, Input, InputKind, OffReason,
+    Partition, Task, Thread, UnthrottleReason,
 };
 use ringfence_report::Report;
 
@@ -89,10 +89,24 @@ pub fn header() -> Header {
         ringfence_version: "0.1.0".into(),
         scenario: "sample".into(),
         description: "Two gangs next to memory hogs; made up for tests.".into(),
-        scenario_sha256: "9f".repeat(32),
         platform: "raspberry-pi-3".into(),
         kernel: None,
         seed: 7,
+        overrides: vec!["--seed 7".into()],
+        inputs: vec![
+            input(InputKind::Scenario, Some("scenarios/sample.toml"), "9f"),
+            input(InputKind::Platform, None, "3e"),
+            input(InputKind::Trace, Some("../traces/corners.rftrace"), "c0"),
+        ],
+    }
+}
+
+fn input(kind: InputKind, path: Option<&str>, hash: &str) -> Input {
+    Input {
+        kind,
+        path: path.map(Into::into),
+        size_bytes: 2345,
+        sha256: hash.repeat(32),
     }
 }
 
@@ -170,6 +184,9 @@ impl Made {
             self.put(DURATION_NS, core, None, OffReason::Ended);
             self.sample(DURATION_NS, core);
         }
+        if self.setting.best_effort {
+            (0..CORES).for_each(|core| self.executed(core));
+        }
         self.events.push(Event::CaseEnd {
             time_ns: DURATION_NS,
         });
@@ -230,6 +247,7 @@ impl Made {
                     gang: index as u16,
                     period_ns: task.spec.period_ns,
                     deadline_ns: task.spec.deadline_ns,
+                    offset_ns: 0,
                 })
                 .collect(),
             threads,
@@ -283,6 +301,16 @@ impl Made {
             time_ns,
             core,
             counters,
+        });
+    }
+
+    /// A memory hog accesses memory, a CPU hog mostly its caches.
+    fn executed(&mut self, core: u16) {
+        let lines = self.counters[core as usize].best_effort_read_bytes / 64;
+        self.events.push(Event::ThreadExecuted {
+            time_ns: DURATION_NS,
+            thread: self.real_time_threads() + core,
+            accesses: if core < 3 { lines } else { 100 * lines },
         });
     }
 

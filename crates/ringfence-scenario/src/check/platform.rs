@@ -4,13 +4,13 @@ use super::timing::timing;
 use crate::diagnostic::Problems;
 use crate::file::platform::{
     AddressBits, ControllerTable, CoreTable, DramTable, L1Table, LlcTable, MemoryTable, OsTable,
-    PlatformFile,
+    PlatformFile, PrefetcherTable,
 };
 use crate::file::value::{Count, Size, Time};
 use crate::file::{List, Located};
 use crate::platform::{
     CoreModel, Dram, DramController, Inclusion, L1, Llc, MemorySystem, OsCosts, PagePlacement,
-    Platform,
+    Platform, Prefetcher,
 };
 use crate::quantity::{BANDWIDTH, SIZE, TIME};
 
@@ -75,7 +75,8 @@ fn memory(table: &Located<MemoryTable>, problems: &mut Problems) -> MemorySystem
             "a power of two from 16 B to 256 B",
         );
     }
-    let l1 = l1(&table.l1.value, line_bytes, problems);
+    let core = core(&table.core.value);
+    let l1 = l1(&table.l1.value, &core, line_bytes, problems);
     let llc = llc(&table.llc.value, line_bytes, problems);
     if llc.size_bytes <= l1.size_bytes {
         problems.report(
@@ -102,7 +103,7 @@ fn memory(table: &Located<MemoryTable>, problems: &mut Problems) -> MemorySystem
     }
     MemorySystem {
         line_bytes: line_bytes.min(*LINE_BYTES.end()) as u32,
-        core: core(&table.core.value),
+        core,
         l1,
         llc,
         dram: dram(&table.dram, line_bytes, problems),
@@ -119,14 +120,29 @@ fn core(table: &CoreTable) -> CoreModel {
         cycles_per_instruction_milli: u32_of(&table.cycles_per_instruction_milli),
         outstanding_misses: u32_of(&table.outstanding_misses),
         store_buffer: u32_of(&table.store_buffer),
+        reorder_window: table.reorder_window.as_ref().map(u32_of),
+        prefetcher: table
+            .prefetcher
+            .as_ref()
+            .map(|table| prefetcher(&table.value)),
     }
 }
 
-fn l1(table: &L1Table, line_bytes: u64, problems: &mut Problems) -> L1 {
+fn prefetcher(table: &PrefetcherTable) -> Prefetcher {
+    Prefetcher {
+        streams: u32_of(&table.streams),
+        distance_lines: u32_of(&table.distance_lines),
+        outstanding: u32_of(table.outstanding.as_ref().unwrap_or(&table.distance_lines)),
+        fills: table.fills.value.into(),
+    }
+}
+
+fn l1(table: &L1Table, core: &CoreModel, line_bytes: u64, problems: &mut Problems) -> L1 {
     L1 {
         size_bytes: cache_size(&table.size, table.ways.value.0, line_bytes, problems),
         ways: u32_of(&table.ways),
         latency_cycles: u32_of(&table.latency_cycles),
+        mshrs: table.mshrs.as_ref().map_or(core.outstanding(), u32_of),
     }
 }
 

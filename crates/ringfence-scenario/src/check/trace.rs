@@ -8,6 +8,7 @@ use ringfence_trace::{Error, Reader};
 use super::Checker;
 use crate::diagnostic::Span;
 use crate::file::program as file;
+use crate::files::FileKind;
 use crate::model::Trace;
 
 impl Checker<'_> {
@@ -17,7 +18,7 @@ impl Checker<'_> {
         // Every block is read once and checked; accesses are decoded when the trace is replayed.
         let jobs = self
             .files
-            .open(&path)
+            .open(FileKind::Trace, &path)
             .map_err(Error::from)
             .and_then(|input| Reader::new(input)?.count_jobs())
             .map_err(|error| self.refuse_trace(&path, span, &error))

@@ -29,9 +29,10 @@ macro_rules! file_table {
                 extra_keys: &[&str],
                 problems: &mut $crate::diagnostic::Problems,
             ) -> Option<Self> {
-                let mut reader = $crate::file::TableReader::new(table, span, problems);
+                let keys = [extra_keys, Self::KEYS].concat();
+                let mut reader = $crate::file::TableReader::new(table, span, &keys, problems);
                 $( let $field = $crate::file::Field::take(&mut reader, stringify!($field)); )*
-                reader.refuse_unknown(&[extra_keys, Self::KEYS].concat());
+                reader.refuse_unknown();
                 Some(Self { $( $field: $field? ),* })
             }
         }

@@ -71,11 +71,7 @@ impl<T: Decode> Field for Located<T> {
         match reader.table_entry(key) {
             Some(entry) => reader.decode(entry),
             None => {
-                reader.problems.report(
-                    reader.span,
-                    format!("no key `{key}` here"),
-                    format!("`{key}`: {}", T::expected()),
-                );
+                reader.report_missing(key, &T::expected());
                 None
             }
         }
@@ -120,27 +116,54 @@ impl<T: Decode> Field for List<T> {
 pub(crate) struct TableReader<'t, 'p> {
     table: &'t DeTable<'t>,
     span: Span,
+    keys: &'p [&'p str],
     problems: &'p mut Problems,
 }
 
 impl<'t, 'p> TableReader<'t, 'p> {
-    pub(crate) fn new(table: &'t DeTable<'t>, span: Span, problems: &'p mut Problems) -> Self {
+    /// Reads `table`, which may have `keys`.
+    pub(crate) fn new(
+        table: &'t DeTable<'t>,
+        span: Span,
+        keys: &'p [&'p str],
+        problems: &'p mut Problems,
+    ) -> Self {
         Self {
             table,
             span,
+            keys,
             problems,
         }
     }
 
-    /// Reports every key that is not among `known`.
-    pub(crate) fn refuse_unknown(&mut self, known: &[&str]) {
+    /// Reports that the required `key` is missing. Of a list of tables, which
+    /// may have many alike, it names the entry and says what it may hold.
+    fn report_missing(&mut self, key: &str, expected: &str) {
+        let expected = format!("`{key}`: {expected}");
+        let header = self.problems.text_at(self.span);
+        if !header.starts_with("[[") {
+            let found = format!("no key `{key}` here");
+            self.problems.report(self.span, found, expected);
+            return;
+        }
+        let found = match text_at(self.table, "name") {
+            Some((name, _)) => format!("no key `{key}` in {header} `{}`", shortened(name)),
+            None => format!("no key `{key}` in {header}"),
+        };
+        let help = format!("the keys of {header} are {}", quoted(self.keys, "and"));
+        self.problems
+            .report_with_help(self.span, found, expected, help);
+    }
+
+    /// Reports every key that the table may not have.
+    pub(crate) fn refuse_unknown(&mut self) {
         for key in self.table.keys() {
             let name: &str = key.get_ref();
-            if !known.contains(&name) {
+            if !self.keys.contains(&name) {
                 let span = key.span().into();
                 let found = format!("unknown key `{name}`");
-                let expected = format!("one of {}", quoted_list(known));
-                match nearest(name, known.iter().copied()) {
+                let expected = format!("one of {}", quoted_list(self.keys));
+                match nearest(name, self.keys.iter().copied()) {
                     Some(near) => self.problems.report_with_help(
                         span,
                         found,

@@ -77,6 +77,37 @@ file_table! {
         pub outstanding_misses: Located<Count<1, 64>>,
         /// Stores that miss and wait without stalling the core.
         pub store_buffer: Located<Count<1, 256>>,
+        /// Instructions that an out-of-order core can have begun past the oldest
+        /// load that waits. Default: the core works in program order.
+        pub reorder_window: Option<Located<Count<1, 1024>>>,
+        /// Fetches lines before they are asked for. Default: none.
+        pub prefetcher: Option<Located<PrefetcherTable>>,
+    }
+}
+
+file_table! {
+    /// A stream prefetcher: it follows walks over neighbouring lines, up or
+    /// down, and stays in the page of the walk.
+    #[schemars(title = "[memory.core.prefetcher]")]
+    pub struct PrefetcherTable {
+        /// Walks that it follows at a time.
+        pub streams: Located<Count<1, 64>>,
+        /// How many lines it is ahead of the walk.
+        pub distance_lines: Located<Count<1, 64>>,
+        /// Prefetches that it may have outstanding. Default: `distance_lines`.
+        pub outstanding: Option<Located<Count<1, 64>>>,
+        /// `"l1"` or `"llc"`.
+        pub fills: Located<PrefetchLevel>,
+    }
+}
+
+file_word! {
+    /// Where the lines go that a prefetcher fetches.
+    pub enum PrefetchLevel -> model::PrefetchLevel {
+        /// The first-level cache.
+        L1 = "l1" => model::PrefetchLevel::L1,
+        /// The last-level cache.
+        Llc = "llc" => model::PrefetchLevel::Llc,
     }
 }
 
@@ -90,6 +121,9 @@ file_table! {
         pub ways: Located<Count<1, 64>>,
         /// Load-to-use latency of a hit in core cycles.
         pub latency_cycles: Located<Count<1, 1000>>,
+        /// Lines that may be missing at a time, whoever wants them. Default: as
+        /// many as loads, stores and prefetches may be outstanding together.
+        pub mshrs: Option<Located<Count<1, 512>>>,
     }
 }
 

@@ -116,17 +116,24 @@ impl Cache {
             .position(|&slot| slot & !(FLAGS & !VALID) == tag | VALID)
     }
 
+    /// The slot of `line`, if it has one; no access.
+    #[inline]
+    pub(super) fn peek(&self, line: u64) -> Option<usize> {
+        let (base, tag) = self.split(line);
+        self.way_of(base, tag).map(|way| base + way)
+    }
+
     /// Looks `line` up as an access does; its slot, if it has one.
     #[inline]
     pub(super) fn find(&mut self, line: u64) -> Option<usize> {
-        let (base, tag) = self.split(line);
-        let way = self.way_of(base, tag)?;
-        self.touch(base + way);
-        Some(base + way)
+        let slot = self.peek(line)?;
+        self.touch(slot);
+        Some(slot)
     }
 
+    /// The slot is used.
     #[inline]
-    fn touch(&mut self, slot: usize) {
+    pub(super) fn touch(&mut self, slot: usize) {
         self.clock += 1;
         self.used_at[slot] = self.clock;
     }
@@ -148,17 +155,15 @@ impl Cache {
 
     /// Whether `line` is here and dirty; no access.
     pub(super) fn is_dirty(&self, line: u64) -> bool {
-        let (base, tag) = self.split(line);
-        self.way_of(base, tag)
-            .is_some_and(|way| self.slots[base + way] & DIRTY != 0)
+        self.peek(line)
+            .is_some_and(|slot| self.slots[slot] & DIRTY != 0)
     }
 
     /// Drops `line`, if it is here.
     pub(super) fn invalidate(&mut self, line: u64) {
-        let (base, tag) = self.split(line);
-        if let Some(way) = self.way_of(base, tag) {
-            self.slots[base + way] = 0;
-            self.used_at[base + way] = 0;
+        if let Some(slot) = self.peek(line) {
+            self.slots[slot] = 0;
+            self.used_at[slot] = 0;
         }
     }
 

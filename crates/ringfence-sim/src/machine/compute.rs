@@ -273,6 +273,10 @@ impl Machine for ComputeMachine {
         CoreTraffic::default()
     }
 
+    fn executed(&self, _stream: StreamId) -> Option<u64> {
+        None
+    }
+
     /// Without memory no limit is ever reached.
     fn set_traffic_limit(&mut self, _core: u16, _limit: TrafficLimit) {}
 }

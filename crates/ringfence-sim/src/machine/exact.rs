@@ -19,8 +19,9 @@ use crate::random::SplitMix64;
 /// A modelled board.
 ///
 /// Events happen in order of time; at equal times memory channels go first,
-/// then cores, then banks of the last-level cache, each by number. Where that
-/// order would favour a component, a rotating arbiter decides instead.
+/// then banks of the last-level cache, then cores, each by number. Where that
+/// order would favour a component, a rotating arbiter decides instead. Cores go
+/// last because what happens at a horizon may leave them for the next one.
 #[derive(Debug)]
 pub struct ExactMachine {
     lookahead: Picoseconds,
@@ -76,12 +77,13 @@ impl ExactMachine {
             memory.core.issue_cycles,
         );
         let cores = usize::from(platform.cores);
+        let to_llc_ps = clock.cycles(memory.l1.latency_cycles.into());
+        let from_llc_ps = clock.cycles(memory.llc.latency_cycles.into()) - to_llc_ps;
         let llc = Llc::new(
             &memory.llc,
             Surroundings {
                 cores,
-                entries_per_core: (memory.core.outstanding_misses + memory.core.store_buffer)
-                    as usize,
+                entries_per_core: memory.core.outstanding() as usize,
                 line_bytes: memory.line_bytes,
                 memory_lines,
                 cycle_ps: clock.cycle_ps,
@@ -104,16 +106,15 @@ impl ExactMachine {
             lookahead: lookahead.max(1),
             clock,
             line_bytes: memory.line_bytes,
-            to_llc_ps: clock.cycles(memory.l1.latency_cycles.into()),
-            from_llc_ps: clock
-                .cycles((memory.llc.latency_cycles - memory.l1.latency_cycles).into()),
+            to_llc_ps,
+            from_llc_ps,
             now: 0,
             horizon: 0,
             agenda: Agenda::new(components),
             channels,
             decoder,
             cores: (0..cores)
-                .map(|_| Core::new(memory, clock.cycle_ps, memory_lines))
+                .map(|_| Core::new(memory, &clock, memory_lines, from_llc_ps))
                 .collect::<Result<_, _>>()?,
             llc,
             inclusive: memory.llc.inclusion == Inclusion::Inclusive,
@@ -189,7 +190,7 @@ impl ExactMachine {
     }
 
     fn core_component(&self, core: usize) -> usize {
-        self.channels.len() + core
+        self.channels.len() + self.llc.banks() + core
     }
 
     fn schedule_channel(&mut self, channel: usize) {
@@ -200,14 +201,13 @@ impl ExactMachine {
     #[inline]
     fn schedule_core(&mut self, core: usize) {
         let at = self.cores[core].wake_at.min(self.cores[core].limit_at);
-        self.agenda.set(self.channels.len() + core, at);
+        self.agenda.set(self.core_component(core), at);
     }
 
     #[inline]
     fn schedule_bank(&mut self, bank: usize) {
         let at = self.llc.next_event(bank).max(self.now);
-        let component = self.channels.len() + self.cores.len() + bank;
-        self.agenda.set(component, at);
+        self.agenda.set(self.channels.len() + bank, at);
     }
 
     fn channel_event(&mut self, channel: usize) {
@@ -258,7 +258,12 @@ impl ExactMachine {
                 time: now,
             });
         }
-        let limit = (now + self.lookahead).min(self.horizon);
+        let mut limit = (now + self.lookahead).min(self.horizon);
+        if self.inclusive {
+            // No line may leave an L1 before a time up to which its core has run.
+            let eviction = self.llc.next_eviction(now).min(now + self.to_llc_ps);
+            limit = limit.min(eviction.max(now + 1));
+        }
         loop {
             let this = &mut self.cores[core];
             match this.run(now, limit, &mut self.streams[this.stream]) {
@@ -373,7 +378,7 @@ impl ExactMachine {
         };
         if self.inclusive {
             for core in &mut self.cores {
-                core.drop_line(victim);
+                core.drop_line(self.now, victim);
             }
         }
         if let Some(place) = evicted {
@@ -412,8 +417,8 @@ impl ExactMachine {
 
 impl Machine for ExactMachine {
     fn run_until(&mut self, horizon: Picoseconds) -> Stop {
-        let first_core = self.channels.len();
-        let first_bank = first_core + self.cores.len();
+        let first_bank = self.channels.len();
+        let first_core = self.core_component(0);
         self.horizon = horizon;
         for core in 0..self.cores.len() {
             self.schedule_core(core);
@@ -425,9 +430,9 @@ impl Machine for ExactMachine {
                 return Stop::Horizon;
             }
             self.now = time;
-            if component < first_core {
+            if component < first_bank {
                 self.channel_event(component);
-            } else if component >= first_bank {
+            } else if component < first_core {
                 self.bank_event(component - first_bank);
             } else if let Some(stop) = self.core_event(component - first_core) {
                 return stop;
@@ -459,6 +464,10 @@ impl Machine for ExactMachine {
         self.cores[usize::from(core)].traffic
     }
 
+    fn executed(&self, stream: StreamId) -> Option<u64> {
+        Some(self.accesses(stream))
+    }
+
     fn set_traffic_limit(&mut self, core: u16, limit: TrafficLimit) {
         let core = usize::from(core);
         self.cores[core].limit = limit;
@@ -476,11 +485,11 @@ fn check_memory(memory: &ringfence_scenario::platform::MemorySystem) -> Result<(
             expected: "a power of two from 16 to 256",
         });
     }
-    if memory.llc.latency_cycles < memory.l1.latency_cycles {
+    if memory.llc.latency_cycles <= memory.l1.latency_cycles {
         return Err(MachineError::OutOfRange {
             what: "llc.latency_cycles",
             value: memory.llc.latency_cycles.into(),
-            expected: "at least l1.latency_cycles",
+            expected: "more than l1.latency_cycles",
         });
     }
     Ok(())

@@ -251,6 +251,15 @@ impl Llc {
         }
     }
 
+    /// When a line may leave the cache for a request that is here at `now`.
+    pub(super) fn next_eviction(&self, now: Picoseconds) -> Picoseconds {
+        if self.stalled_banks > 0 {
+            return now;
+        }
+        let events = (0..self.banks.len()).map(|bank| self.next_event(bank));
+        events.min().unwrap_or(NEVER)
+    }
+
     /// Serves the request of `bank` whose turn it is; one is ready at `now`.
     ///
     /// `is_dirty_above` says whether an L1 has a newer copy of a victim, which

@@ -4,7 +4,7 @@
 mod agenda;
 pub(crate) mod cache;
 pub mod compute;
-mod core;
+pub(crate) mod core;
 pub mod dram;
 pub mod error;
 mod exact;
@@ -130,6 +130,9 @@ pub trait Machine {
 
     /// Traffic of `core` so far.
     fn traffic(&self, core: u16) -> CoreTraffic;
+
+    /// Memory accesses that `stream` has issued; `None` on a machine without memory.
+    fn executed(&self, stream: StreamId) -> Option<u64>;
 
     /// Arms the limit of the best-effort traffic of `core`.
     fn set_traffic_limit(&mut self, core: u16, limit: TrafficLimit);

@@ -67,7 +67,7 @@ fn quantum_bytes(platform: &Platform) -> u64 {
 
 /// Lines that one core can have on their way at a time.
 fn lines_under_way(memory: &MemorySystem) -> u64 {
-    u64::from(memory.core.outstanding_misses) + u64::from(memory.core.store_buffer)
+    memory.core.outstanding().into()
 }
 
 /// Time of one line on the bus of its channel, shared by all channels.

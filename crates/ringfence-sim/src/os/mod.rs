@@ -395,6 +395,13 @@ impl<'a, M: Machine> Os<'a, M> {
             }
         }
         self.sample();
+        for thread in 0..self.workload.threads.len() {
+            if self.is_best_effort(thread)
+                && let Some(accesses) = self.machine.executed(stream(thread))
+            {
+                self.recorder.executed(thread, accesses);
+            }
+        }
         Ok(self.recorder.finish()?)
     }
 

@@ -122,6 +122,15 @@ impl Recorder {
         });
     }
 
+    /// What a thread has executed since the start.
+    pub(super) fn executed(&mut self, thread: usize, accesses: u64) {
+        self.write(&Event::ThreadExecuted {
+            time_ns: self.time_ns,
+            thread: narrow(thread),
+            accesses,
+        });
+    }
+
     /// Closes the section.
     ///
     /// # Errors

@@ -133,17 +133,21 @@ impl<'a> Workload<'a> {
         }
     }
 
-    /// Class of service of `thread`'s gang or best-effort entry.
+    /// Class of service of `thread`'s gang or best-effort entry; `None` is all of
+    /// the cache, also when `case` does not allocate it.
     pub fn class_of_service<'s>(
         &self,
         scenario: &'s Scenario,
+        case: &Case,
         thread: &ThreadEntry<'_>,
     ) -> Option<&'s ClassOfService> {
         let class = match thread.class {
             Class::RealTime { task, .. } => self.gangs[self.tasks[task].gang].class_of_service,
             Class::BestEffort { entry, .. } => self.best_effort[entry].class_of_service,
         };
-        class.map(|class| &scenario.classes_of_service[class])
+        class
+            .filter(|_| case.cache_allocation)
+            .map(|class| &scenario.classes_of_service[class])
     }
 
     /// Name of the task or best-effort entry with number `owner`.
@@ -212,6 +216,7 @@ fn declare_task(entry: &TaskEntry<'_>) -> event::Task {
         gang: narrow(entry.gang),
         period_ns: entry.task.period_ns,
         deadline_ns: entry.task.deadline_ns,
+        offset_ns: entry.task.offset_ns,
     }
 }
 

@@ -15,6 +15,7 @@ mod tests;
 
 use crate::machine::Picoseconds;
 use crate::machine::cache::WayMask;
+use crate::machine::core::Window;
 use crate::machine::pages::{PAGE_BYTES, Region};
 
 pub(crate) use task::{Clock, Task};
@@ -111,6 +112,8 @@ pub(crate) struct Stream {
     accesses: u64,
     /// When each chain's last load has its data; `u64::MAX` while that is unknown.
     pub(crate) chain_ready: [Picoseconds; 64],
+    /// What an out-of-order core has begun of it.
+    pub(crate) window: Window,
 }
 
 impl Stream {
@@ -131,6 +134,7 @@ impl Stream {
             op: None,
             accesses: 0,
             chain_ready: [0; 64],
+            window: Window::default(),
         }
     }
 
@@ -177,6 +181,7 @@ impl Stream {
 
     pub(crate) fn begin_job(&mut self, job: u32) {
         self.op = None;
+        self.window.clear();
         match &mut self.source {
             Source::Bandwidth(program) => program.begin_job(),
             Source::LinkedLists(program) => program.begin_job(),

@@ -33,11 +33,14 @@ pub fn board(cores: u16) -> Platform {
                 cycles_per_instruction_milli: 1000,
                 outstanding_misses: 6,
                 store_buffer: 4,
+                reorder_window: None,
+                prefetcher: None,
             },
             l1: L1 {
                 size_bytes: 32 << 10,
                 ways: 4,
                 latency_cycles: L1_CYCLES as u32,
+                mshrs: 10,
             },
             llc: Llc {
                 size_bytes: 512 << 10,

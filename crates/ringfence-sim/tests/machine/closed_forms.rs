@@ -1,19 +1,10 @@
 //! Times and rates that follow from the parameters alone.
 
-use ringfence_scenario::model::{Access, Program};
-use ringfence_scenario::platform::Platform;
-use ringfence_sim::machine::{ExactMachine, Picoseconds};
+use ringfence_scenario::model::Access;
+use ringfence_sim::machine::ExactMachine;
 
 use crate::board::*;
 use crate::support::*;
-
-/// Time of the second job of `program` on an otherwise idle board: caches warm.
-fn warm_job(platform: &Platform, program: &Program) -> Picoseconds {
-    let mut machine = ExactMachine::new(platform, 1, LOOKAHEAD_PS).unwrap();
-    let stream = machine.add_task("task", program, 1, false, None).unwrap()[0];
-    let warm = run_job(&mut machine, 0, stream, 0);
-    run_job(&mut machine, 0, stream, warm) - warm
-}
 
 #[test]
 fn a_chase_in_the_l1_takes_the_l1_latency_an_access() {

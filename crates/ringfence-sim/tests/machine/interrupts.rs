@@ -1,6 +1,7 @@
 //! Interrupts, horizons and traffic limits happen when they should.
 
 use ringfence_scenario::model::{Access, Program};
+use ringfence_sim::machine::dram::channel::ChannelCounts;
 use ringfence_sim::machine::{ExactMachine, Machine, Picoseconds, Stop, Traffic, TrafficLimit};
 
 use crate::board::*;
@@ -92,35 +93,38 @@ fn an_interrupt_at_the_horizon_is_taken_at_the_next_instruction_whatever_the_loo
 
 #[test]
 fn horizons_leave_no_trace() {
-    let end = MS / 5;
-    let run = |step: Picoseconds| {
-        let mut machine = ExactMachine::new(&board(4), 5, LOOKAHEAD_PS).unwrap();
-        let programs = [
-            lists(Access::Write, 1 << 20, 6, 1),
-            bandwidth(Access::Read, 1 << 20, 1),
-            bandwidth(Access::Write, 2 << 20, 1),
-            lists(Access::Read, 16 << 10, 1, 1),
-        ];
-        let streams = add_all(&mut machine, &programs, true);
-        for (core, &stream) in (0..).zip(&streams) {
-            machine.start(core, stream, 0);
+    for (name, change) in variants() {
+        let reference = stepwise(change, MS / 10);
+        for step in [1_000, 2_500, 33_333, 10_000_001] {
+            let found = stepwise(change, step);
+            assert_eq!(found, reference, "{name}: a horizon every {step} ps");
         }
-        let mut horizon = 0;
-        while horizon < end {
-            horizon = (horizon + step).min(end);
-            assert_eq!(machine.run_until(horizon), Stop::Horizon);
-        }
-        let accesses: Vec<u64> = streams
-            .iter()
-            .map(|&stream| machine.accesses(stream))
-            .collect();
-        let traffic: Vec<Traffic> = (0..4).map(|core| machine.traffic(core).total()).collect();
-        (accesses, traffic, machine.channel_counts())
-    };
-    let reference = run(end);
-    for step in [1_000, 2_500, 33_333, 10_000_001] {
-        assert_eq!(run(step), reference, "a horizon every {step} ps");
     }
+}
+
+/// What four cores and the DRAM do in 100 us with a horizon every `step`.
+fn stepwise(change: Change, step: Picoseconds) -> (Vec<u64>, Vec<Traffic>, Vec<ChannelCounts>) {
+    let end = MS / 10;
+    let mut machine = ExactMachine::new(&board_with(4, change), 5, LOOKAHEAD_PS).unwrap();
+    let programs = [
+        lists(Access::Write, 1 << 20, 6, 1),
+        bandwidth(Access::Read, 1 << 20, 1),
+        bandwidth(Access::Write, 2 << 20, 1),
+        lists(Access::Read, 16 << 10, 1, 1),
+    ];
+    let streams = add_all(&mut machine, &programs, true);
+    for (core, &stream) in (0..).zip(&streams) {
+        machine.start(core, stream, 0);
+    }
+    let mut horizon = 0;
+    while horizon < end {
+        horizon = (horizon + step).min(end);
+        assert_eq!(machine.run_until(horizon), Stop::Horizon);
+    }
+    let accesses = streams.iter().map(|&stream| machine.accesses(stream));
+    let accesses = accesses.collect();
+    let traffic = (0..4).map(|core| machine.traffic(core).total()).collect();
+    (accesses, traffic, machine.channel_counts())
 }
 
 #[test]

@@ -4,6 +4,7 @@
 mod board;
 mod closed_forms;
 mod conservation;
+mod cores;
 mod interrupts;
 mod llc;
 mod refused;

@@ -1,10 +1,12 @@
 //! What the tests share.
 
 use ringfence_scenario::model::Program;
-use ringfence_scenario::platform::{MemorySystem, Platform};
+use ringfence_scenario::platform::{
+    Inclusion, MemorySystem, Platform, PrefetchLevel, Prefetcher, Replacement,
+};
 use ringfence_sim::machine::{ExactMachine, Machine, Picoseconds, Stop, StreamId};
 
-use crate::board::board;
+use crate::board::{board, run_job};
 
 pub const CYCLE_PS: Picoseconds = 1000;
 pub const LOOKAHEAD_PS: Picoseconds = 1_000_000;
@@ -23,6 +25,57 @@ pub fn without_refresh(cores: u16, change: impl FnOnce(&mut MemorySystem)) -> Pl
         memory.dram.timing.refi = 0;
         change(memory);
     })
+}
+
+/// A change of the board.
+pub type Change = fn(&mut MemorySystem);
+
+/// Boards that differ in what may reorder, drop or add accesses.
+pub fn variants() -> [(&'static str, Change); 7] {
+    fn out_of_order(memory: &mut MemorySystem) {
+        memory.core.reorder_window = Some(64);
+    }
+    fn prefetch(memory: &mut MemorySystem, fills: PrefetchLevel) {
+        memory.core.prefetcher = Some(Prefetcher {
+            streams: 4,
+            distance_lines: 4,
+            outstanding: 3,
+            fills,
+        });
+    }
+    fn inclusive(memory: &mut MemorySystem) {
+        memory.llc.inclusion = Inclusion::Inclusive;
+        // Smaller than the L1s together: most evictions find a copy above.
+        memory.llc.size_bytes = 64 << 10;
+    }
+    [
+        ("in order", |_| {}),
+        ("little room in the LLC", |memory| {
+            memory.llc.mshrs_per_bank = 1;
+            memory.llc.write_back_buffer = 1;
+        }),
+        ("inclusive LLC", inclusive),
+        ("out of order", out_of_order),
+        (
+            "out of order, inclusive LLC, random replacement",
+            |memory| {
+                out_of_order(memory);
+                inclusive(memory);
+                memory.llc.replacement = Replacement::Random;
+            },
+        ),
+        ("prefetch into the LLC", |memory| {
+            prefetch(memory, PrefetchLevel::Llc)
+        }),
+        (
+            "out of order, prefetch into an L1 with few MSHRs",
+            |memory| {
+                out_of_order(memory);
+                prefetch(memory, PrefetchLevel::L1);
+                memory.l1.mshrs = 5;
+            },
+        ),
+    ]
 }
 
 /// Adds `programs`, each a task of one thread; their streams.
@@ -73,4 +126,12 @@ pub fn assert_equal_service(found: &[u64]) {
             "unequal service: {found:?}"
         );
     }
+}
+
+/// Time of the second job of `program` on an otherwise idle board: caches warm.
+pub fn warm_job(platform: &Platform, program: &Program) -> Picoseconds {
+    let mut machine = ExactMachine::new(platform, 1, LOOKAHEAD_PS).unwrap();
+    let stream = machine.add_task("task", program, 1, false, None).unwrap()[0];
+    let warm = run_job(&mut machine, 0, stream, 0);
+    run_job(&mut machine, 0, stream, warm) - warm
 }

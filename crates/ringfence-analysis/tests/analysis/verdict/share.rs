@@ -1,0 +1,38 @@
+//! Real-time work beyond its share.
+
+use super::{seen, verdict};
+use crate::common::*;
+use ringfence_analysis::verdict::{ClaimKind, Outcome};
+use ringfence_record::event::*;
+
+#[test]
+fn more_real_time_work_than_the_share() {
+    let with = |limit_ns, window_ns| {
+        let mut events = good();
+        declare(&mut events, |case| {
+            case.claims.share = Some(ShareClaim {
+                limit_ns,
+                window_ns,
+            });
+        });
+        verdict(events)
+    };
+    let share = |limit_ns, window_ns| {
+        let verdict = with(limit_ns, window_ns);
+        let claim = verdict.claim(ClaimKind::Share).unwrap();
+        (claim.outcome, claim.evidence.clone())
+    };
+    // The left partition works for 6700 ns, the right one for 4950 ns.
+    assert_eq!(share(6600, 10_000).0, Outcome::Pass);
+    let (outcome, breaches) = share(6599, 10_000);
+    assert_eq!(outcome, Outcome::Fail);
+    assert_eq!(breaches.len(), 1);
+    assert_eq!(seen(&breaches[0]), (0, 10_000, None, vec![]));
+    assert!(breaches[0].text.contains("partition 'left'"));
+    // From 2000 to 4000 both partitions work all the time.
+    assert_eq!(share(1900, 2000).0, Outcome::Pass);
+    let (outcome, breaches) = share(1899, 2000);
+    assert_eq!(outcome, Outcome::Fail);
+    let at: Vec<u64> = breaches.iter().map(|breach| breach.time_ns).collect();
+    assert_eq!(at, [2000, 2000]);
+}
