@@ -72,7 +72,7 @@ fuzz: ## Fuzz every parser; needs nightly Rust and cargo-fuzz
 	@tools/fuzz $(FUZZ_SECONDS)
 
 bounds: ## Simulated responses against the bounds of the analysis, over 10,000 random task sets
-	@$(WITH) RINGFENCE_TASK_SETS=10000 RINGFENCE_MEMORY_SETS=400 cargo test --release --locked \
+	@$(WITH) RINGFENCE_TASK_SETS=10000 RINGFENCE_MEMORY_SETS=100 cargo test --release --locked \
 	    -p ringfence-analysis --test schedulability -- simulated_responses --nocapture
 
 bench: build ## Speed of the simulator, as ratios to a plain loop in the same run

@@ -130,3 +130,20 @@ fn the_largest_tolerance_is_found_and_holds() {
     // A line of 64 bytes a millisecond more.
     with(largest + 64_000).expect(2);
 }
+
+#[test]
+fn the_book_shows_what_the_command_prints() {
+    let book = fs::read_to_string(house().join("docs/src/analysis.md")).unwrap();
+    for (command, code) in [
+        ("analyze scenarios/rt-gang/illustrative.toml", 0),
+        ("analyze scenarios/analysis/tolerance.toml", 0),
+        (
+            "analyze --compare --compose scenarios/analysis/virtual-gang.toml",
+            2,
+        ),
+    ] {
+        let printed = ringfence(&house(), command).expect(code).stdout;
+        let shown = format!("$ ringfence {command}\n{printed}```\n");
+        assert!(book.contains(&shown), "the book lacks:\n{shown}");
+    }
+}
