@@ -1,12 +1,13 @@
 //! What best-effort work costs: closed forms, and the exact engine below the bound.
 
+use ringfence_analysis::schedulability::caches::{Caches, Leftovers};
 use ringfence_analysis::schedulability::interference::{
     AccessCosts, Allowed, BestEffort, LlcAccesses,
 };
 use ringfence_analysis::schedulability::problem::{MachineClaims, Measured, Problem};
 use ringfence_analysis::schedulability::tolerance::{Fits, largest};
 use ringfence_analysis::schedulability::verdict::{PartitionVerdict, judge};
-use ringfence_scenario::model::Scenario;
+use ringfence_scenario::model::{Access, Bandwidth, Program, Scenario};
 use ringfence_scenario::{Factors, NoFiles, load_platform, parse};
 use ringfence_sim::plan::Plan;
 
@@ -90,6 +91,40 @@ fn costs_come_from_the_platform() {
         costs.miss_ns > costs.foreign_line_ns && costs.miss_ns < 1_000,
         "{costs:?}"
     );
+}
+
+fn walk(access: Access, lines: u64) -> Program {
+    Program::Bandwidth(Bandwidth {
+        access,
+        working_set_bytes: lines * 64,
+        passes: 1,
+    })
+}
+
+#[test]
+fn what_others_leave_in_caches_can_be_worked_out() {
+    let platform = load_platform("raspberry-pi-3").unwrap();
+    let costs = AccessCosts::of(&platform);
+    let memory = platform.memory.as_ref().unwrap();
+    let program = walk(Access::Read, 1_000);
+    let caches = Caches::of(&platform, &program, 2, 2).unwrap();
+    let nobody = Leftovers::default();
+    assert_eq!(caches.begin_ns(nobody), 0);
+    // Readers leave nothing dirty, and what they have asked for.
+    let requests = 4 * u64::from(memory.core.outstanding());
+    let readers = nobody.and(&walk(Access::Read, 9_000), 1);
+    assert_eq!(caches.begin_ns(readers), requests * costs.foreign_line_ns);
+    // Of 9,000 dirty lines 1,000 are pushed out of the LLC, and 512 out of each L1.
+    let writers = readers.and(&walk(Access::Write, 9_000), 1);
+    let waiting =
+        u64::from(memory.dram.controller.write_queue) + u64::from(memory.llc.write_back_buffer);
+    let begin_ns =
+        (1_000 + 1_024 + waiting + requests) * costs.foreign_line_ns + 1_024 * costs.bank_ns;
+    assert_eq!(caches.begin_ns(writers), begin_ns);
+    // A preemption: the working set comes back, each line with its victim.
+    let pushed_out_ns = 1_000 * costs.foreign_line_ns;
+    let resume_ns = begin_ns - pushed_out_ns + 1_000 * costs.miss_ns;
+    assert_eq!(caches.resume_ns(writers), resume_ns);
 }
 
 /// A gang that computes a lot and reads a little, next to three memory hogs.

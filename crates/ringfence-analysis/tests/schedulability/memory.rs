@@ -1,7 +1,7 @@
 //! No simulated response exceeds its bound on boards with caches and DRAM: preemptions
 //! that cost caches, regulated memory hogs, dirty caches when a job begins.
 //!
-//! `RINGFENCE_MEMORY_SETS=1000 cargo test --release -p ringfence-analysis --test
+//! `RINGFENCE_MEMORY_SETS=100 cargo test --release -p ringfence-analysis --test
 //! schedulability -- memory --nocapture` draws as many sets.
 
 use ringfence_scenario::load_platform;
