@@ -17,7 +17,7 @@ SHELL_FILES = $(shell git ls-files ':!fuzz/corpus' | xargs -r awk \
         'FNR == 1 && /^.!.*sh$$/ || FNR == 2 && /shellcheck shell=/ {print FILENAME} FNR == 2 {nextfile}')
 
 .PHONY: help demo test setup-demo setup-test build format format-check lint unit explore \
-        proofs mutants page-test fuzz bench results docs generate clean
+        proofs mutants page-test fuzz bounds bench results docs generate clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -70,6 +70,10 @@ mutants: setup-test ## Break the policy core in every listed way; writes docs/sr
 
 fuzz: ## Fuzz every parser; needs nightly Rust and cargo-fuzz
 	@tools/fuzz $(FUZZ_SECONDS)
+
+bounds: ## Simulated responses against the bounds of the analysis, over 10,000 random task sets
+	@$(WITH) RINGFENCE_TASK_SETS=10000 RINGFENCE_MEMORY_SETS=100 cargo test --release --locked \
+	    -p ringfence-analysis --test schedulability -- simulated_responses --nocapture
 
 bench: build ## Speed of the simulator, as ratios to a plain loop in the same run
 	@$(RINGFENCE) bench engine

@@ -47,7 +47,7 @@ fn check_names_file_line_and_column_and_what_to_do() {
 #[test]
 fn missing_files_are_errors_with_their_name() {
     let folder = scratch();
-    for command in ["check", "plan", "run", "report", "trace info"] {
+    for command in ["check", "plan", "run", "report", "analyze", "trace info"] {
         let failed = ringfence(folder.path(), &format!("{command} absent.file")).expect(1);
         assert!(
             failed.stderr.contains("absent.file"),

@@ -1,5 +1,6 @@
 //! The `ringfence` command as its users meet it.
 
+mod analyze;
 mod commands;
 mod corpus;
 mod interruption;

@@ -1,9 +1,11 @@
-//! Verdicts and statistics, computed from the record alone.
+//! Verdicts and statistics, computed from the record alone, and schedulability,
+//! computed before there is one.
 //!
 //! [`run::Run`] reads a record into one [`case::CaseRun`] per case. From it,
 //! [`verdict`] judges what the case claims, without trusting the enforcer, and
 //! [`statistics`] says how fast everything was. [`summary::Summary`] holds both
 //! for a whole record, and [`compare`] sets two of them side by side.
+//! [`schedulability`] bounds response times from a scenario.
 
 pub mod case;
 pub mod compare;
@@ -12,6 +14,7 @@ pub mod distribution;
 pub mod duration;
 pub mod read_case;
 pub mod run;
+pub mod schedulability;
 pub mod statistics;
 pub mod summary;
 mod traffic;

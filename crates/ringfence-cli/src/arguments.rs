@@ -29,6 +29,8 @@ pub enum Command {
     Report(Report),
     /// Compare two records
     Compare(Compare),
+    /// Bound response times before anything runs: do all deadlines hold?
+    Analyze(Analyze),
     /// Record and inspect memory-access traces of real programs
     #[command(subcommand)]
     Trace(Trace),
@@ -149,6 +151,38 @@ pub struct Compare {
     /// Print the comparison as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// `ringfence analyze`
+#[derive(Debug, Args)]
+pub struct Analyze {
+    /// What to analyse: the first of the cases that runs one gang at a time
+    #[command(flatten)]
+    pub selection: Selection,
+    /// Take execution times that the scenario does not state from simulation, each task alone
+    #[arg(long)]
+    pub measure: bool,
+    /// Also take what best-effort work costs each task from simulation, regulated as in the case
+    #[arg(long, requires = "measure")]
+    pub measure_interference: bool,
+    /// Slowdowns of tasks that run side by side, as --measure-pairs prints them
+    #[arg(long, value_name = "FILE")]
+    pub factors: Option<PathBuf>,
+    /// Also say what other ways of scheduling could guarantee
+    #[arg(long)]
+    pub compare: bool,
+    /// Also propose virtual gangs with which all deadlines hold
+    #[arg(long)]
+    pub compose: bool,
+    /// Simulate every pair of tasks side by side, print their slowdowns as TOML and analyse nothing
+    #[arg(long, conflicts_with_all = ["measure", "factors", "compare", "compose", "json"])]
+    pub measure_pairs: bool,
+    /// Print the analysis as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Show no progress
+    #[arg(short, long)]
+    pub quiet: bool,
 }
 
 /// `ringfence trace`

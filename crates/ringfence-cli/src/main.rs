@@ -46,6 +46,7 @@ fn dispatch(command: Command) -> Result<Outcome, Failure> {
         Command::Run(arguments) => commands::run::run(&arguments),
         Command::Report(arguments) => commands::report::run(&arguments),
         Command::Compare(arguments) => commands::compare::run(&arguments),
+        Command::Analyze(arguments) => commands::analyze::run(&arguments),
         Command::Trace(arguments) => commands::trace::run(&arguments),
         Command::Bench(arguments) => commands::bench::run(&arguments),
         Command::Platforms(arguments) => commands::platforms::run(&arguments),

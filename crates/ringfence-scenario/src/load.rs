@@ -109,7 +109,7 @@ fn platform_from(source: &str, file: &str) -> Result<Platform, Problems> {
 }
 
 /// The table that `source` holds, or every place where it is not TOML.
-fn parse_toml<'s>(source: &'s str, problems: &mut Problems) -> Option<DeTable<'s>> {
+pub(crate) fn parse_toml<'s>(source: &'s str, problems: &mut Problems) -> Option<DeTable<'s>> {
     let (table, errors) = DeTable::parse_recoverable(source);
     for error in errors {
         let end = Span {
@@ -244,9 +244,12 @@ fn read_text(
     name: &str,
     files: &dyn Files,
 ) -> Result<String, Diagnostics> {
-    let bytes = files
-        .read(kind, path)
-        .map_err(|error| unreadable(name, &error))?;
+    as_text(files.read(kind, path), name)
+}
+
+/// The text of a file that was read, and that `name` names in messages.
+pub(crate) fn as_text(read: io::Result<Vec<u8>>, name: &str) -> Result<String, Diagnostics> {
+    let bytes = read.map_err(|error| unreadable(name, &error))?;
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let text = String::from_utf8_lossy(error.as_bytes());

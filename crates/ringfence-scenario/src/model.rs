@@ -115,6 +115,22 @@ pub struct Task {
     pub program: Program,
     /// What happens to a release while the previous job still runs.
     pub overrun: Overrun,
+    /// What the analysis takes as given.
+    pub known: Known,
+}
+
+/// What is known of a task beside its program. The analysis takes it as given,
+/// and no target uses it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Known {
+    /// Longest execution time of one job alone on the machine, in nanoseconds; positive.
+    pub wcet_ns: Option<u64>,
+    /// How much later than its period says a job may be released, in nanoseconds.
+    pub jitter_ns: u64,
+    /// Longest stretch in which a thread cannot be preempted, in nanoseconds.
+    pub non_preemptive_ns: u64,
+    /// Most accesses of one job to the last-level cache from one core.
+    pub llc_accesses: Option<u64>,
 }
 
 /// What happens when a job is released before its predecessor has finished.

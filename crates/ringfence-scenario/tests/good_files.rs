@@ -56,6 +56,15 @@ fn gangs_and_tasks_arrive_in_the_model() {
     );
     assert_eq!((corners.threads, corners.overrun), (2, Overrun::Skip));
     assert_eq!(
+        corners.known,
+        Known {
+            wcet_ns: Some(4_000_000),
+            jitter_ns: 10_000,
+            non_preemptive_ns: 5_000,
+            llc_accesses: Some(20_000)
+        }
+    );
+    assert_eq!(
         corners.program,
         Program::Bandwidth(Bandwidth {
             access: Access::Read,

@@ -89,6 +89,7 @@ fn task(name: String, cores: Vec<u16>) -> impl Strategy<Value = Task> {
                 cores,
                 program,
                 overrun: Overrun::Skip,
+                known: Known::default(),
             }
         })
 }

@@ -79,6 +79,7 @@ fn task(name: String, partition: Partition) -> impl Strategy<Value = Task> {
                     cores,
                     program: compute(time_ns, slowed_by),
                     overrun,
+                    known: Known::default(),
                 }
             },
         )
@@ -302,6 +303,7 @@ fn lone_task(index: usize, cores: u16) -> impl Strategy<Value = Gang> {
                     cores: on,
                     program: compute(time_ns, Vec::new()),
                     overrun: Overrun::Queue,
+                    known: Known::default(),
                 }],
             }
         })

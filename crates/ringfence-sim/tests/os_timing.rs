@@ -37,6 +37,7 @@ fn task(name: &str, offset_ns: u64, time_ns: u64, cores: &[u16]) -> Task {
         cores: cores.to_vec(),
         program: compute(time_ns, Vec::new()),
         overrun: Overrun::Queue,
+        known: Known::default(),
     }
 }
 

@@ -1,5 +1,8 @@
 //! One module a command.
 
+pub mod analyze;
+mod analyze_measure;
+mod analyze_text;
 pub mod bench;
 pub mod check;
 pub mod compare;

@@ -93,7 +93,8 @@ fn write_record(
     Ok(())
 }
 
-fn machine_threads() -> usize {
+/// Cases to run at a time, unless the command line says otherwise.
+pub fn machine_threads() -> usize {
     std::thread::available_parallelism().map_or(1, Into::into)
 }
 

@@ -5,9 +5,9 @@ use super::names::refuse_duplicates;
 use super::program::{Owner, Role};
 use crate::file::Located;
 use crate::file::rate::{Rate, Tolerance as ToleranceField};
-use crate::file::scenario::{BestEffortTable, GangTable, TaskTable};
+use crate::file::scenario::{BestEffortTable, GangTable, KnownTable, TaskTable};
 use crate::file::value::{Count, Time};
-use crate::model::{BestEffort, Gang, Overrun, Partition, Task, Tolerance};
+use crate::model::{BestEffort, Gang, Known, Overrun, Partition, Program, Task, Tolerance};
 use crate::quantity::{BANDWIDTH, TIME};
 
 impl Checker<'_> {
@@ -157,6 +157,7 @@ impl Checker<'_> {
             threads,
         };
         let program = self.program(&task.program, owner);
+        let known = self.known(task.known.as_ref(), program.as_ref());
         Some(Task {
             name: task.name.value.0.clone(),
             period_ns: task.period.value.0,
@@ -169,7 +170,37 @@ impl Checker<'_> {
                 .overrun
                 .as_ref()
                 .map_or(Overrun::Queue, |overrun| overrun.value.into()),
+            known,
         })
+    }
+
+    fn known(&mut self, table: Option<&Located<KnownTable>>, program: Option<&Program>) -> Known {
+        let Some(Located { value: table, .. }) = table else {
+            return Known::default();
+        };
+        if let Some(wcet) = &table.wcet {
+            let least_ns = match program {
+                Some(Program::Compute(compute)) => compute.time_ns,
+                _ => 1,
+            };
+            if wcet.value.0 < least_ns {
+                self.problems.report(
+                    wcet.span,
+                    format!("a wcet of {}", TIME.format(wcet.value.0)),
+                    format!(
+                        "at least {}, which its program takes",
+                        TIME.format(least_ns)
+                    ),
+                );
+            }
+        }
+        let time_ns = |time: &Option<Located<Time>>| time.as_ref().map_or(0, |time| time.value.0);
+        Known {
+            wcet_ns: table.wcet.as_ref().map(|wcet| wcet.value.0),
+            jitter_ns: time_ns(&table.jitter),
+            non_preemptive_ns: time_ns(&table.non_preemptive),
+            llc_accesses: table.llc_accesses.as_ref().map(|count| count.value.0),
+        }
     }
 
     /// A period, and the first deadline, must fit the duration.

@@ -170,8 +170,31 @@ file_table! {
         /// What happens to a job that is released before its predecessor has
         /// finished: `"queue"` or `"skip"`. Default: `"queue"`.
         pub overrun: Option<Located<Overrun>>,
+        /// What `ringfence analyze` takes as given. Runs do not use it.
+        pub known: Option<Located<KnownTable>>,
         /// What each job executes.
         pub program: Located<Program>,
+    }
+}
+
+file_table! {
+    /// What is known of a task beside its program, for `ringfence analyze`.
+    ///
+    /// `known = { wcet = "4 ms", jitter = "100 us" }`
+    #[schemars(title = "known")]
+    pub struct KnownTable {
+        /// Longest execution time of one job when its gang is alone on the
+        /// machine; not shorter than the `time` of a compute program. Default:
+        /// that time; other programs have none unless `--measure` is given.
+        pub wcet: Option<Located<Time>>,
+        /// How much later than the period says a job may be released.
+        /// Default: `"0 ns"`.
+        pub jitter: Option<Located<Time>>,
+        /// Longest stretch in which a thread cannot be preempted. Default: `"0 ns"`.
+        pub non_preemptive: Option<Located<Time>>,
+        /// Most accesses of one job to the last-level cache from one core:
+        /// bounds what best-effort work can cost it there. Default: not known.
+        pub llc_accesses: Option<Located<Count<0, 1_000_000_000_000>>>,
     }
 }
 
