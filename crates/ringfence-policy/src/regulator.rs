@@ -1,7 +1,8 @@
 //! Bandwidth regulator: how much traffic best-effort cores may cause while gangs run.
 //!
-//! The rules, the quantum and the known gaps are stated in
-//! `policy/include/ringfence/regulator.h`, which this module calls.
+//! The rules, the quantum and the known gaps are stated in `regulator.h` (the domain)
+//! and `budget.h` (one core of it) of `policy/include/ringfence/`, which this module
+//! calls.
 
 mod ffi;
 
@@ -37,13 +38,8 @@ pub fn events_per_period(
     bytes_per_event: u32,
 ) -> Option<u64> {
     let mut events = 0;
-    let status = ffi::shim_regulator_events_per_period(
-        bytes_per_second,
-        period_ns,
-        bytes_per_event,
-        &mut events,
-    );
-    (status == ffi::OK).then_some(events)
+    ffi::shim_budget_events_per_period(bytes_per_second, period_ns, bytes_per_event, &mut events)
+        .then_some(events)
 }
 
 /// What a core does after a charge.

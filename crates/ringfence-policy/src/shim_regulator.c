@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Gives regulator.h's inline functions external linkage for the Rust face. */
+/* Gives the inline functions of regulator.h and budget.h external linkage for the Rust face. */
+#include <ringfence/budget.h>
 #include <ringfence/regulator.h>
 
 /* src/regulator/ffi.rs mirrors these layouts. */
-_Static_assert(sizeof(struct rf_regulator_core) == 40, "layout of rf_regulator_core");
+_Static_assert(sizeof(struct rf_budget_core) == 40, "layout of rf_budget_core");
 _Static_assert(sizeof(struct rf_regulator) == 24 + RF_MAX_PARTITIONS * 20 + RF_MAX_CPUS * 40,
                "layout of rf_regulator");
 
-enum rf_regulator_status shim_regulator_events_per_period(uint64_t bytes_per_second,
-                                                          uint64_t period_ns,
-                                                          uint32_t bytes_per_event,
-                                                          uint64_t *events) {
-    return rf_regulator_events_per_period(bytes_per_second, period_ns, bytes_per_event, events);
+bool shim_budget_events_per_period(uint64_t bytes_per_second, uint64_t period_ns,
+                                   uint32_t bytes_per_event, uint64_t *events) {
+    return rf_budget_events_per_period(bytes_per_second, period_ns, bytes_per_event, events);
 }
 
 enum rf_regulator_status shim_regulator_init(struct rf_regulator *regulator,
@@ -21,7 +20,7 @@ enum rf_regulator_status shim_regulator_init(struct rf_regulator *regulator,
 
 enum rf_regulator_status shim_regulator_gang_running(struct rf_regulator *regulator,
                                                      uint32_t partition,
-                                                     const struct rf_regulator_budget *tolerance,
+                                                     const struct rf_budget *tolerance,
                                                      struct rf_cpu_set *throttled) {
     return rf_regulator_gang_running(regulator, partition, tolerance, throttled);
 }
@@ -46,7 +45,6 @@ bool shim_regulator_is_throttled(const struct rf_regulator *regulator, uint32_t 
 }
 
 enum rf_regulator_status shim_regulator_remaining(const struct rf_regulator *regulator,
-                                                  uint32_t cpu,
-                                                  struct rf_regulator_budget *remaining) {
+                                                  uint32_t cpu, struct rf_budget *remaining) {
     return rf_regulator_remaining(regulator, cpu, remaining);
 }

@@ -49,6 +49,7 @@ struct rf_cpu_set {
   requires \valid(set);
   assigns *set;
   ensures rf_cpu_set_empty(set);
+  ensures \forall integer c; 0 <= c < RF_MAX_CPUS ==> !rf_cpu_set_has(set, c);
 */
 static inline void rf_cpu_set_clear(struct rf_cpu_set *set) {
     /*@
@@ -109,7 +110,7 @@ static inline bool rf_cpu_set_contains(const struct rf_cpu_set *set, uint32_t cp
 /*@
   requires \valid(set);
   requires cpu < RF_MAX_CPUS;
-  assigns set->word[cpu / 64];
+  assigns *set;
   ensures rf_cpu_set_added{Pre, Post}(set, cpu);
   ensures !rf_cpu_set_empty(set);
 */

@@ -1,76 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-#ifndef RINGFENCE_REGULATOR_H
-#define RINGFENCE_REGULATOR_H
-
 /*
- * Bandwidth regulator: how much traffic best-effort work may cause while gangs run.
+ * Bandwidth regulator of a domain: the cores that share a resource, and the gangs
+ * that they have to spare. The budget of one core is budget.h's matter.
  *
  * Sources: RT-Gang (RTAS 2019) III-D and IV-F: while a gang runs, every other
- * core is held to the traffic that the gang tolerates, per period, counted by
- * hardware events. RT-Gang++ 6.2 and 6.4: several partitions run gangs at the
- * same time and share one resource (memory, or the last-level cache).
+ * core is held to the traffic that the gang tolerates, per period. RT-Gang++ 6.2
+ * and 6.4: several partitions run gangs at the same time and share one resource
+ * (memory, or the last-level cache).
  *
  * Rules
  *  1. A domain is a set of cores that share one resource. In each of 64
  *     partitions at most one gang runs, with its own tolerance.
  *  2. The threshold of the domain is the strictest tolerance of the gangs that
  *     run now, for reads and for writes apart. With no gang, nothing is limited.
- *  3. A core that has used its threshold, in reads or in writes, is throttled.
- *     Tolerance zero throttles at once, before any event.
- *  4. A stricter gang that starts in mid-period throttles at once the cores that
+ *  3. A stricter gang that starts in mid-period throttles at once the cores that
  *     have already used its tolerance.
- *  5. A core is un-throttled by the refill, or because no gang runs at all;
+ *  4. A core is un-throttled by the refill, or because no gang runs at all;
  *     never because one gang of several ended, nor by a looser tolerance.
- *  6. Use beyond the threshold is debt. Debt is paid first, out of the budget of
- *     the next period, and the next, until nothing is left; nothing else clears it.
- *  7. While no gang runs use is free: it is not counted. What was used in this
+ *  5. While no gang runs use is free: it is not counted. What was used in this
  *     period while a gang ran stays counted, and debt stays owed. Otherwise a
  *     gang that comes and goes would hand out a whole budget and forgive one
  *     overshoot each time; and idle time has no budget that could pay.
- *
- * State of a core, for reads and writes apart: `used`, the part of this period's
- * budget that is spent, on events or on debt; `debt`, events still owed. An event
- * is first owed and then paid while budget lasts, so that every event charged
- * under a gang is in the `used` of exactly one period or still in `debt`.
- *
- * Quantum: the largest single charge, that is, the most events that a core can
- * cause between two calls of rf_regulator_charge (for a counter with an overflow
- * interrupt: the events until the core really stands still). In one period a core
- * uses at most the budget and one quantum, while some gang keeps running; over k
- * periods at most k budgets and one quantum. The budget of a period is the
- * loosest threshold that was in force in it.
  *
  * The caller serialises all calls for one domain, charges what a core has used
  * before it tells of a refill, a started or a stopped gang, stops the cores that
  * are reported throttled, and charges best-effort use only.
  *
  * Known gaps
- *  - A budget may be spent at the end of one period and again at the start of
- *    the next: a window of a period's length that is not a period can see two.
  *  - Each time the first gang starts again, a throttled core can be caught with
  *    one more quantum under way. It becomes debt, but in that period the use is
  *    budget plus one quantum for every such start.
  *  - Traffic of a gang itself is not limited, nor is that of devices.
- *  - Debt saturates at 2^64 - 1 events.
+ *  - The gaps of a core's budget, see budget.h.
  *
- * Proved for every input: no run-time error, the exact conversion, that a changed
- * threshold is the strictest tolerance, the accounts of a core, that a started
- * gang un-throttles no core, a stopped one only when none runs, and that a refill
- * throttles none. That a started gang throttles every core over the new threshold,
- * which CPUs the sets that are handed back name, and what holds over several steps
- * is not proved but explored in every state of small domains
- * (crates/ringfence-policy/tests/regulator/exhaustive.rs).
+ * Proved for every state and input: no run-time error; rules 2 to 5 for each call, with
+ * what it leaves used and owed on each core; that a set handed back names exactly the
+ * cores that the call throttled or un-throttled; and rf_regulator_sound, below, from
+ * init on, so that while a gang runs each core of the domain either is throttled or has,
+ * in every direction that is limited, budget left and no debt. What adds up over several
+ * periods is not proved but explored in every state of small domains and tested at
+ * random (crates/ringfence-policy/tests/regulator/).
  */
+#ifndef RINGFENCE_REGULATOR_H
+#define RINGFENCE_REGULATOR_H
 
+#include "budget.h"
 #include "cpu_set.h"
-
-#define RF_REGULATOR_MIN_PERIOD_NS 1000U
-#define RF_REGULATOR_MAX_PERIOD_NS 1000000000U
-#define RF_REGULATOR_NS_PER_S 1000000000U
-
-/* A budget without a limit; not a number of events. */
-#define RF_REGULATOR_UNLIMITED 0xffffffffffffffffU
-#define RF_REGULATOR_MAX_DEBT 0xffffffffffffffffU
 
 enum rf_regulator_status {
     RF_REGULATOR_OK = 0,
@@ -79,35 +54,15 @@ enum rf_regulator_status {
     /* Errors; the state is as before. */
     RF_REGULATOR_BAD_CPU,
     RF_REGULATOR_BAD_PARTITION,
-    RF_REGULATOR_BAD_RATE,
     RF_REGULATOR_EMPTY_DOMAIN,
-};
-
-/* Events per period of one core. */
-struct rf_regulator_budget {
-    uint64_t reads;
-    uint64_t writes;
-};
-
-/* One direction of one core, in events. */
-struct rf_regulator_account {
-    uint64_t used; /* of this period's budget, for events or for debt */
-    uint64_t debt; /* used beyond the budget and not paid yet */
-};
-
-struct rf_regulator_core {
-    struct rf_regulator_account reads;
-    struct rf_regulator_account writes;
-    uint32_t in_domain; /* 1 or 0 */
-    uint32_t throttled; /* 1 or 0 */
 };
 
 struct rf_regulator {
     /* Strictest tolerance of the gangs that run; unlimited when none runs. */
-    struct rf_regulator_budget threshold;
+    struct rf_budget threshold;
     /* Of the gang that runs; unlimited where none runs. */
-    struct rf_regulator_budget tolerance[RF_MAX_PARTITIONS];
-    struct rf_regulator_core core[RF_MAX_CPUS];
+    struct rf_budget tolerance[RF_MAX_PARTITIONS];
+    struct rf_budget_core core[RF_MAX_CPUS];
     /* 1 for the partitions in which a gang runs, else 0. */
     uint32_t gang_runs[RF_MAX_PARTITIONS];
     /* 1 while a gang runs in any partition, else 0. */
@@ -115,20 +70,12 @@ struct rf_regulator {
 };
 
 /*@
-  predicate rf_regulator_spent{L}(struct rf_regulator_account *account, integer budget) =
-      budget != RF_REGULATOR_UNLIMITED && account->used >= budget;
-
-  predicate rf_regulator_out_of_budget{L}(struct rf_regulator_core *core,
-                                          struct rf_regulator_budget *threshold) =
-      rf_regulator_spent(&core->reads, threshold->reads) ||
-      rf_regulator_spent(&core->writes, threshold->writes);
-
   // The strictest tolerance of the running gangs is no more than each and equal to one.
   predicate rf_regulator_reads_within_all{L}(struct rf_regulator *r) =
       \forall integer p; 0 <= p < RF_MAX_PARTITIONS && r->gang_runs[p] != 0 ==>
           r->threshold.reads <= r->tolerance[p].reads;
   predicate rf_regulator_reads_of_one{L}(struct rf_regulator *r) =
-      r->threshold.reads == RF_REGULATOR_UNLIMITED ||
+      r->threshold.reads == RF_BUDGET_UNLIMITED ||
           \exists integer p; 0 <= p < RF_MAX_PARTITIONS && r->gang_runs[p] != 0 &&
               r->threshold.reads == r->tolerance[p].reads;
 
@@ -136,7 +83,7 @@ struct rf_regulator {
       \forall integer p; 0 <= p < RF_MAX_PARTITIONS && r->gang_runs[p] != 0 ==>
           r->threshold.writes <= r->tolerance[p].writes;
   predicate rf_regulator_writes_of_one{L}(struct rf_regulator *r) =
-      r->threshold.writes == RF_REGULATOR_UNLIMITED ||
+      r->threshold.writes == RF_BUDGET_UNLIMITED ||
           \exists integer p; 0 <= p < RF_MAX_PARTITIONS && r->gang_runs[p] != 0 &&
               r->threshold.writes == r->tolerance[p].writes;
 
@@ -159,137 +106,69 @@ struct rf_regulator {
       r->regulated == 0 ==>
           \forall integer c; 0 <= c < RF_MAX_CPUS ==> r->core[c].throttled == 0;
 
-  // A core is throttled only in the domain, and only while a gang runs.
+  predicate rf_regulator_strictest{L}(struct rf_regulator *r) =
+      (r->regulated == 0 || r->regulated == 1) &&
+      (r->regulated == 1 <==> rf_regulator_any_gang(r)) &&
+      rf_regulator_reads_within_all(r) && rf_regulator_reads_of_one(r) &&
+      rf_regulator_writes_within_all(r) && rf_regulator_writes_of_one(r);
+
+  predicate rf_regulator_runs_within{L}(struct rf_regulator *r) =
+      r->regulated == 1 ==>
+          \forall integer c; 0 <= c < RF_MAX_CPUS ==>
+              r->core[c].in_domain == 1 && r->core[c].throttled == 0 ==>
+                  rf_budget_within(&r->core[c], &r->threshold);
+
+  // Holds from init on, whatever is called in whatever order: a core is throttled only
+  // in the domain and only while a gang runs, the threshold is the strictest tolerance,
+  // and while a gang runs every core of the domain that runs is within its budget.
   predicate rf_regulator_sound{L}(struct rf_regulator *r) =
       rf_regulator_domain_flags(r) && rf_regulator_throttled_flags(r) &&
-      rf_regulator_throttles_domain(r) &&
-      rf_regulator_rest_throttles_none(r);
+      rf_regulator_throttles_domain(r) && rf_regulator_rest_throttles_none(r) &&
+      rf_regulator_strictest(r) && rf_regulator_runs_within(r);
 
-  lemma rf_regulator_distribute:
-      \forall integer whole, rest, factor;
-          (whole * 1000000000 + rest) * factor ==
-              (whole * factor) * 1000000000 + rest * factor;
-*/
+  predicate rf_regulator_cores_kept{From, To}(struct rf_regulator *r, integer first) =
+      \at(\forall integer c; first <= c < RF_MAX_CPUS ==>
+          rf_budget_core_kept{From, To}(&r->core[c]), To);
 
-/*
- * Events of `bytes_per_event` bytes in `period_ns` at `bytes_per_second`, rounded
- * down: floor(bytes_per_second * period_ns / (10^9 * bytes_per_event)). Exact:
- * whole bytes per nanosecond and the rest are scaled apart, so that no product
- * needs more than 64 bits. Periods of 1 us to 1 s; bytes_per_event of at least 1; every
- * rate but 2^64 - 1, which would be mistaken for "unlimited".
- */
-/*@
-  requires \valid(events);
-  assigns *events;
-  behavior exact:
-    assumes 1000 <= period_ns <= 1000000000 && bytes_per_event >= 1 &&
-            bytes_per_second != RF_REGULATOR_UNLIMITED;
-    ensures \result == RF_REGULATOR_OK;
-    ensures not_above: *events * bytes_per_event * 1000000000 <= bytes_per_second * period_ns;
-    ensures not_below: bytes_per_second * period_ns < (*events + 1) * bytes_per_event * 1000000000;
-    ensures *events < RF_REGULATOR_UNLIMITED;
-  behavior refused:
-    assumes !(1000 <= period_ns <= 1000000000 && bytes_per_event >= 1 &&
-              bytes_per_second != RF_REGULATOR_UNLIMITED);
-    assigns \nothing;
-    ensures \result == RF_REGULATOR_BAD_RATE;
-  complete behaviors;
-  disjoint behaviors;
-*/
-static inline enum rf_regulator_status rf_regulator_events_per_period(uint64_t bytes_per_second,
-                                                                      uint64_t period_ns,
-                                                                      uint32_t bytes_per_event,
-                                                                      uint64_t *events) {
-    if (period_ns < RF_REGULATOR_MIN_PERIOD_NS || period_ns > RF_REGULATOR_MAX_PERIOD_NS ||
-        bytes_per_event == 0 || bytes_per_second == RF_REGULATOR_UNLIMITED)
-        return RF_REGULATOR_BAD_RATE;
-    uint64_t bytes_per_ns = bytes_per_second / RF_REGULATOR_NS_PER_S;
-    uint64_t rest = bytes_per_second % RF_REGULATOR_NS_PER_S;
-    uint64_t bytes = bytes_per_ns * period_ns + rest * period_ns / RF_REGULATOR_NS_PER_S;
-    /*@ assert bytes_per_second == bytes_per_ns * 1000000000 + rest; */
-    /*@ assert bytes_per_second * period_ns ==
-          (bytes_per_ns * period_ns) * 1000000000 + rest * period_ns; */
-    /*@ assert bytes * 1000000000 <= bytes_per_second * period_ns; */
-    /*@ assert bytes_per_second * period_ns < (bytes + 1) * 1000000000; */
-    *events = bytes / bytes_per_event;
-    /*@ assert bytes + 1 <= (*events + 1) * bytes_per_event; */
-    return RF_REGULATOR_OK;
-}
+  predicate rf_regulator_others_kept{From, To}(struct rf_regulator *r, integer cpu) =
+      \at(\forall integer c; 0 <= c < RF_MAX_CPUS && c != cpu ==>
+          rf_budget_core_kept{From, To}(&r->core[c]), To);
 
-/* Pays debt out of what is left of this period's budget. */
-/*@
-  requires \valid(account);
-  assigns *account;
-  ensures account->used + account->debt == \old(account->used + account->debt);
-  ensures \old(account->used) <= account->used <= \max(\old(account->used), budget);
-  ensures account->debt > 0 ==> account->used >= budget;
-*/
-static inline void rf_regulator_pay(struct rf_regulator_account *account, uint64_t budget) {
-    if (account->used >= budget)
-        return;
-    uint64_t left = budget - account->used;
-    uint64_t paid = account->debt < left ? account->debt : left;
-    account->used += paid;
-    account->debt -= paid;
-}
+  // The cores of the domain below `end` are held to the threshold.
+  predicate rf_regulator_held{From, To}(struct rf_regulator *r, integer end) =
+      \at(\forall integer c; 0 <= c < end && r->core[c].in_domain == 1 ==>
+          rf_budget_core_held{From, To}(&r->core[c], &r->threshold), To);
 
-/* Counts events: owed first, then paid as far as the budget goes. */
-/*@
-  requires \valid(account);
-  assigns *account;
-  ensures account->used + account->debt ==
-      \old(account->used) + \min(\old(account->debt) + events, RF_REGULATOR_MAX_DEBT);
-  ensures \old(account->used) <= account->used <= \max(\old(account->used), budget);
-  ensures account->debt > 0 ==> account->used >= budget;
-*/
-static inline void rf_regulator_owe(struct rf_regulator_account *account, uint64_t events,
-                                    uint64_t budget) {
-    uint64_t room = RF_REGULATOR_MAX_DEBT - account->debt;
-    account->debt += events < room ? events : room;
-    rf_regulator_pay(account, budget);
-}
+  // The cores of the domain below `end` begin a period, which without a gang pays no debt.
+  predicate rf_regulator_refilled{From, To}(struct rf_regulator *r, integer end) =
+      \at(r->regulated == 1 ==>
+          \forall integer c; 0 <= c < end && r->core[c].in_domain == 1 ==>
+              rf_budget_core_refilled{From, To}(&r->core[c], &r->threshold), To);
+  predicate rf_regulator_unspent{From, To}(struct rf_regulator *r, integer end) =
+      \at(r->regulated == 0 ==>
+          \forall integer c; 0 <= c < end && r->core[c].in_domain == 1 ==>
+              rf_budget_core_unspent{From, To}(&r->core[c]), To);
 
-/*@
-  requires \valid_read(account);
-  assigns \nothing;
-  ensures \result == 0 <==> rf_regulator_spent(account, budget);
-  ensures budget == RF_REGULATOR_UNLIMITED ==> \result == RF_REGULATOR_UNLIMITED;
-  ensures budget != RF_REGULATOR_UNLIMITED ==>
-      \result == \max(0, budget - account->used);
+  predicate rf_regulator_now_throttled{From, To}(struct rf_regulator *r, struct rf_cpu_set *s) =
+      \forall integer c; 0 <= c < RF_MAX_CPUS ==>
+          (rf_cpu_set_has{To}(s, c) <==>
+              \at(r->core[c].throttled, From) == 0 && \at(r->core[c].throttled, To) == 1);
+  predicate rf_regulator_now_unthrottled{From, To}(struct rf_regulator *r, struct rf_cpu_set *s) =
+      \forall integer c; 0 <= c < RF_MAX_CPUS ==>
+          (rf_cpu_set_has{To}(s, c) <==>
+              \at(r->core[c].throttled, From) == 1 && \at(r->core[c].throttled, To) == 0);
 */
-static inline uint64_t rf_regulator_left(const struct rf_regulator_account *account,
-                                         uint64_t budget) {
-    if (budget == RF_REGULATOR_UNLIMITED)
-        return RF_REGULATOR_UNLIMITED;
-    return account->used < budget ? budget - account->used : 0;
-}
-
-/*@
-  requires \valid_read(core) && \valid_read(threshold);
-  assigns \nothing;
-  ensures \result <==> rf_regulator_out_of_budget(core, threshold);
-*/
-static inline bool rf_regulator_exhausted(const struct rf_regulator_core *core,
-                                          const struct rf_regulator_budget *threshold) {
-    return rf_regulator_left(&core->reads, threshold->reads) == 0 ||
-           rf_regulator_left(&core->writes, threshold->writes) == 0;
-}
 
 /* Sets threshold and regulated from the tolerances of the gangs that run. */
 /*@
   requires \valid(regulator);
   assigns regulator->threshold, regulator->regulated;
-  ensures regulator->regulated == 0 || regulator->regulated == 1;
-  ensures regulator->regulated == 1 <==> rf_regulator_any_gang(regulator);
-  ensures rf_regulator_reads_within_all(regulator);
-  ensures rf_regulator_reads_of_one(regulator);
-  ensures rf_regulator_writes_within_all(regulator);
-  ensures rf_regulator_writes_of_one(regulator);
+  ensures rf_regulator_strictest(regulator);
 */
 static inline void rf_regulator_update_threshold(struct rf_regulator *regulator) {
     uint32_t regulated = 0;
-    uint64_t reads = RF_REGULATOR_UNLIMITED;
-    uint64_t writes = RF_REGULATOR_UNLIMITED;
+    uint64_t reads = RF_BUDGET_UNLIMITED;
+    uint64_t writes = RF_BUDGET_UNLIMITED;
     /*@
       loop invariant 0 <= p <= RF_MAX_PARTITIONS;
       loop invariant regulated == 0 || regulated == 1;
@@ -299,10 +178,10 @@ static inline void rf_regulator_update_threshold(struct rf_regulator *regulator)
           reads <= regulator->tolerance[q].reads;
       loop invariant \forall integer q; 0 <= q < p && regulator->gang_runs[q] != 0 ==>
           writes <= regulator->tolerance[q].writes;
-      loop invariant reads == RF_REGULATOR_UNLIMITED ||
+      loop invariant reads == RF_BUDGET_UNLIMITED ||
           \exists integer q; 0 <= q < p && regulator->gang_runs[q] != 0 &&
               reads == regulator->tolerance[q].reads;
-      loop invariant writes == RF_REGULATOR_UNLIMITED ||
+      loop invariant writes == RF_BUDGET_UNLIMITED ||
           \exists integer q; 0 <= q < p && regulator->gang_runs[q] != 0 &&
               writes == regulator->tolerance[q].writes;
       loop assigns p, regulated, reads, writes;
@@ -322,6 +201,31 @@ static inline void rf_regulator_update_threshold(struct rf_regulator *regulator)
     regulator->threshold.writes = writes;
 }
 
+/* Whether a gang runs in `partition`, and what it tolerates: unlimited if none runs. */
+/*@
+  requires \valid(regulator);
+  requires partition < RF_MAX_PARTITIONS && (runs == 0 || runs == 1);
+  assigns regulator->threshold, regulator->regulated, regulator->gang_runs[partition],
+      regulator->tolerance[partition];
+  ensures regulator->gang_runs[partition] == runs;
+  ensures regulator->tolerance[partition].reads == reads;
+  ensures regulator->tolerance[partition].writes == writes;
+  ensures rf_regulator_strictest(regulator);
+  ensures rf_regulator_cores_kept{Pre, Post}(regulator, 0);
+  behavior stops:
+    assumes runs == 0 && rf_regulator_strictest(regulator);
+    ensures regulator->threshold.reads >= \old(regulator->threshold.reads);
+    ensures regulator->threshold.writes >= \old(regulator->threshold.writes);
+    ensures \old(regulator->regulated) == 0 ==> regulator->regulated == 0;
+*/
+static inline void rf_regulator_set_gang(struct rf_regulator *regulator, uint32_t partition,
+                                         uint32_t runs, uint64_t reads, uint64_t writes) {
+    regulator->gang_runs[partition] = runs;
+    regulator->tolerance[partition].reads = reads;
+    regulator->tolerance[partition].writes = writes;
+    rf_regulator_update_threshold(regulator);
+}
+
 /* Starts to regulate `cpus`, at least one, with no gang running. */
 /*@
   requires \valid(regulator) && \valid_read(cpus) && \separated(regulator, cpus);
@@ -335,6 +239,11 @@ static inline void rf_regulator_update_threshold(struct rf_regulator *regulator)
     ensures \result == RF_REGULATOR_OK;
     ensures rf_regulator_sound(regulator);
     ensures regulator->regulated == 0;
+    ensures \forall integer p; 0 <= p < RF_MAX_PARTITIONS ==> regulator->gang_runs[p] == 0;
+    ensures \forall integer c; 0 <= c < RF_MAX_CPUS ==>
+        rf_budget_fresh(&regulator->core[c]);
+    ensures \forall integer c; 0 <= c < RF_MAX_CPUS ==>
+        (regulator->core[c].in_domain == 1 <==> rf_cpu_set_has{Pre}(cpus, c));
   complete behaviors;
   disjoint behaviors;
 */
@@ -351,53 +260,91 @@ static inline enum rf_regulator_status rf_regulator_init(struct rf_regulator *re
     */
     for (uint32_t p = 0; p < RF_MAX_PARTITIONS; p++) {
         regulator->gang_runs[p] = 0;
-        regulator->tolerance[p].reads = RF_REGULATOR_UNLIMITED;
-        regulator->tolerance[p].writes = RF_REGULATOR_UNLIMITED;
+        regulator->tolerance[p].reads = RF_BUDGET_UNLIMITED;
+        regulator->tolerance[p].writes = RF_BUDGET_UNLIMITED;
     }
     /*@
       loop invariant 0 <= cpu <= RF_MAX_CPUS;
-      loop invariant \forall integer c; 0 <= c < cpu ==> regulator->core[c].throttled == 0;
       loop invariant \forall integer c; 0 <= c < cpu ==>
           regulator->core[c].in_domain == 0 || regulator->core[c].in_domain == 1;
+      loop invariant \forall integer c; 0 <= c < cpu ==>
+          rf_budget_fresh(&regulator->core[c]) &&
+          (regulator->core[c].in_domain == 1 <==> rf_cpu_set_has{Pre}(cpus, c));
       loop assigns cpu, regulator->core[0 .. RF_MAX_CPUS - 1];
       loop variant RF_MAX_CPUS - cpu;
     */
-    for (uint32_t cpu = 0; cpu < RF_MAX_CPUS; cpu++) {
-        struct rf_regulator_core *core = &regulator->core[cpu];
-        core->reads.used = 0;
-        core->reads.debt = 0;
-        core->writes.used = 0;
-        core->writes.debt = 0;
-        core->in_domain = rf_cpu_set_contains(cpus, cpu) ? 1 : 0;
-        core->throttled = 0;
-    }
+    for (uint32_t cpu = 0; cpu < RF_MAX_CPUS; cpu++)
+        rf_budget_init(&regulator->core[cpu], rf_cpu_set_contains(cpus, cpu));
     rf_regulator_update_threshold(regulator);
     return RF_REGULATOR_OK;
 }
 
-/*
- * Holds a core to the threshold, which a gang that started may have made
- * stricter. True when that throttles the core now.
- */
+/* Holds core `cpu`, if it is of the domain, to the threshold. */
 /*@
-  requires \valid(core) && \valid_read(threshold) && \separated(core, threshold);
-  requires core->throttled == 0 || core->throttled == 1;
-  assigns core->reads, core->writes, core->throttled;
-  ensures core->reads.used + core->reads.debt == \old(core->reads.used + core->reads.debt);
-  ensures core->writes.used + core->writes.debt == \old(core->writes.used + core->writes.debt);
-  ensures core->throttled == 1 <==>
-      \old(core->throttled) == 1 || rf_regulator_out_of_budget(core, threshold);
-  ensures core->throttled == 0 || core->throttled == 1;
-  ensures \result <==> \old(core->throttled) == 0 && core->throttled == 1;
+  requires \valid(regulator) && \valid(throttled) && \separated(regulator, throttled);
+  requires cpu < RF_MAX_CPUS;
+  requires regulator->core[cpu].throttled == 0 || regulator->core[cpu].throttled == 1;
+  assigns *throttled, regulator->core[cpu].reads, regulator->core[cpu].writes,
+      regulator->core[cpu].throttled;
+  ensures rf_regulator_others_kept{Pre, Post}(regulator, cpu);
+  ensures added: \forall integer c; 0 <= c < RF_MAX_CPUS ==>
+      (rf_cpu_set_has(throttled, c) <==> \old(rf_cpu_set_has(throttled, c)) ||
+          (c == cpu && \old(regulator->core[cpu].throttled) == 0 &&
+           regulator->core[cpu].throttled == 1));
+  ensures regulator->core[cpu].throttled == 0 || regulator->core[cpu].throttled == 1;
+  behavior outside:
+    assumes regulator->core[cpu].in_domain == 0;
+    ensures regulator->core[cpu].throttled == \old(regulator->core[cpu].throttled);
+  behavior inside:
+    assumes regulator->core[cpu].in_domain != 0;
+    ensures rf_budget_core_held{Pre, Post}(&regulator->core[cpu], &regulator->threshold);
 */
-static inline bool rf_regulator_hold(struct rf_regulator_core *core,
-                                     const struct rf_regulator_budget *threshold) {
-    rf_regulator_pay(&core->reads, threshold->reads);
-    rf_regulator_pay(&core->writes, threshold->writes);
-    if (core->throttled || !rf_regulator_exhausted(core, threshold))
-        return false;
-    core->throttled = 1;
-    return true;
+static inline void rf_regulator_hold(struct rf_regulator *regulator, uint32_t cpu,
+                                     struct rf_cpu_set *throttled) {
+    struct rf_budget_core *core = &regulator->core[cpu];
+    if (!core->in_domain)
+        return;
+    if (rf_budget_hold(core, &regulator->threshold))
+        rf_cpu_set_insert(throttled, cpu);
+}
+
+/* Holds all cores of the domain to the threshold. `throttled` is empty before. */
+/*@
+  requires \valid(regulator) && \valid(throttled) && \separated(regulator, throttled);
+  requires \forall integer c; 0 <= c < RF_MAX_CPUS ==> !rf_cpu_set_has(throttled, c);
+  requires rf_regulator_domain_flags(regulator) && rf_regulator_throttled_flags(regulator) &&
+           rf_regulator_throttles_domain(regulator);
+  assigns *throttled, regulator->core[0 .. RF_MAX_CPUS - 1].reads,
+      regulator->core[0 .. RF_MAX_CPUS - 1].writes,
+      regulator->core[0 .. RF_MAX_CPUS - 1].throttled;
+  ensures rf_regulator_throttled_flags(regulator) && rf_regulator_throttles_domain(regulator);
+  ensures rf_regulator_held{Pre, Post}(regulator, RF_MAX_CPUS);
+  ensures rf_regulator_now_throttled{Pre, Post}(regulator, throttled);
+  ensures \forall integer c; 0 <= c < RF_MAX_CPUS ==>
+      \old(regulator->core[c].throttled) == 1 ==> regulator->core[c].throttled == 1;
+*/
+static inline void rf_regulator_hold_all(struct rf_regulator *regulator,
+                                         struct rf_cpu_set *throttled) {
+    /*@
+      loop invariant 0 <= cpu <= RF_MAX_CPUS;
+      loop invariant rf_regulator_domain_flags(regulator);
+      loop invariant rf_regulator_throttled_flags(regulator);
+      loop invariant rf_regulator_throttles_domain(regulator);
+      loop invariant \forall integer c; 0 <= c < RF_MAX_CPUS ==>
+          \at(regulator->core[c].throttled, Pre) == 1 ==> regulator->core[c].throttled == 1;
+      loop invariant rf_regulator_cores_kept{Pre, Here}(regulator, cpu);
+      loop invariant rf_regulator_held{Pre, Here}(regulator, cpu);
+      loop invariant rf_regulator_now_throttled{Pre, Here}(regulator, throttled);
+      loop assigns cpu, *throttled, regulator->core[0 .. RF_MAX_CPUS - 1].reads,
+          regulator->core[0 .. RF_MAX_CPUS - 1].writes,
+          regulator->core[0 .. RF_MAX_CPUS - 1].throttled;
+      loop variant RF_MAX_CPUS - cpu;
+    */
+    for (uint32_t cpu = 0; cpu < RF_MAX_CPUS; cpu++) {
+        rf_regulator_hold(regulator, cpu, throttled);
+        /*@ assert rf_regulator_held{Pre, Here}(regulator, cpu); */
+        /*@ assert rf_regulator_held{Pre, Here}(regulator, cpu + 1); */
+    }
 }
 
 /*
@@ -424,42 +371,27 @@ static inline bool rf_regulator_hold(struct rf_regulator_core *core,
     ensures rf_regulator_sound(regulator);
     ensures regulator->regulated == 1;
     ensures regulator->gang_runs[partition] == 1;
+    ensures regulator->tolerance[partition].reads == tolerance->reads;
+    ensures regulator->tolerance[partition].writes == tolerance->writes;
+    ensures rf_regulator_held{Pre, Post}(regulator, RF_MAX_CPUS);
+    ensures rf_regulator_now_throttled{Pre, Post}(regulator, throttled);
     ensures never_unthrottles: \forall integer c; 0 <= c < RF_MAX_CPUS ==>
         \old(regulator->core[c].throttled) == 1 ==> regulator->core[c].throttled == 1;
   complete behaviors;
   disjoint behaviors;
 */
-static inline enum rf_regulator_status
-rf_regulator_gang_running(struct rf_regulator *regulator, uint32_t partition,
-                          const struct rf_regulator_budget *tolerance,
-                          struct rf_cpu_set *throttled) {
+static inline enum rf_regulator_status rf_regulator_gang_running(struct rf_regulator *regulator,
+                                                                 uint32_t partition,
+                                                                 const struct rf_budget *tolerance,
+                                                                 struct rf_cpu_set *throttled) {
     rf_cpu_set_clear(throttled);
     if (partition >= RF_MAX_PARTITIONS)
         return RF_REGULATOR_BAD_PARTITION;
-    regulator->gang_runs[partition] = 1;
-    regulator->tolerance[partition].reads = tolerance->reads;
-    regulator->tolerance[partition].writes = tolerance->writes;
-    rf_regulator_update_threshold(regulator);
-    /*@
-      loop invariant 0 <= cpu <= RF_MAX_CPUS;
-      loop invariant rf_regulator_domain_flags(regulator);
-      loop invariant rf_regulator_throttled_flags(regulator);
-      loop invariant rf_regulator_throttles_domain(regulator);
-      loop invariant regulator->regulated == 1;
-      loop invariant \forall integer c; 0 <= c < RF_MAX_CPUS ==>
-          \at(regulator->core[c].throttled, Pre) == 1 ==> regulator->core[c].throttled == 1;
-      loop assigns cpu, *throttled, regulator->core[0 .. RF_MAX_CPUS - 1].reads,
-          regulator->core[0 .. RF_MAX_CPUS - 1].writes,
-          regulator->core[0 .. RF_MAX_CPUS - 1].throttled;
-      loop variant RF_MAX_CPUS - cpu;
-    */
-    for (uint32_t cpu = 0; cpu < RF_MAX_CPUS; cpu++) {
-        struct rf_regulator_core *core = &regulator->core[cpu];
-        if (!core->in_domain)
-            continue;
-        if (rf_regulator_hold(core, &regulator->threshold))
-            rf_cpu_set_insert(throttled, cpu);
-    }
+    rf_regulator_set_gang(regulator, partition, 1, tolerance->reads, tolerance->writes);
+    /*@ assert rf_regulator_cores_kept{Pre, Here}(regulator, 0); */
+    rf_regulator_hold_all(regulator, throttled);
+    /*@ assert rf_regulator_runs_within(regulator); */
+    /*@ assert rf_regulator_strictest(regulator); */
     return RF_REGULATOR_OK;
 }
 
@@ -483,6 +415,7 @@ rf_regulator_gang_running(struct rf_regulator *regulator, uint32_t partition,
     ensures \result == RF_REGULATOR_OK;
     ensures rf_regulator_sound(regulator);
     ensures regulator->gang_runs[partition] == 0;
+    ensures rf_regulator_now_unthrottled{Pre, Post}(regulator, unthrottled);
     ensures others_keep: rf_regulator_any_gang(regulator) ==>
         \forall integer c; 0 <= c < RF_MAX_CPUS ==>
             regulator->core[c].throttled == \old(regulator->core[c].throttled);
@@ -497,10 +430,11 @@ static inline enum rf_regulator_status rf_regulator_gang_stopped(struct rf_regul
     rf_cpu_set_clear(unthrottled);
     if (partition >= RF_MAX_PARTITIONS)
         return RF_REGULATOR_BAD_PARTITION;
-    regulator->gang_runs[partition] = 0;
-    regulator->tolerance[partition].reads = RF_REGULATOR_UNLIMITED;
-    regulator->tolerance[partition].writes = RF_REGULATOR_UNLIMITED;
-    rf_regulator_update_threshold(regulator);
+    /*@ assert rf_regulator_cores_kept{Pre, Here}(regulator, 0); */
+    /*@ assert rf_regulator_strictest(regulator); */
+    rf_regulator_set_gang(regulator, partition, 0, RF_BUDGET_UNLIMITED, RF_BUDGET_UNLIMITED);
+    /*@ assert rf_regulator_cores_kept{Pre, Here}(regulator, 0); */
+    /*@ assert rf_regulator_runs_within(regulator); */
     if (regulator->regulated)
         return RF_REGULATOR_OK;
     /*@
@@ -508,45 +442,18 @@ static inline enum rf_regulator_status rf_regulator_gang_stopped(struct rf_regul
       loop invariant \forall integer c; 0 <= c < cpu ==> regulator->core[c].throttled == 0;
       loop invariant \forall integer c; cpu <= c < RF_MAX_CPUS ==>
           regulator->core[c].throttled == \at(regulator->core[c].throttled, Pre);
+      loop invariant rf_regulator_now_unthrottled{Pre, Here}(regulator, unthrottled);
       loop assigns cpu, *unthrottled, regulator->core[0 .. RF_MAX_CPUS - 1].throttled;
       loop variant RF_MAX_CPUS - cpu;
     */
     for (uint32_t cpu = 0; cpu < RF_MAX_CPUS; cpu++) {
-        struct rf_regulator_core *core = &regulator->core[cpu];
+        struct rf_budget_core *core = &regulator->core[cpu];
         if (core->throttled) {
             core->throttled = 0;
             rf_cpu_set_insert(unthrottled, cpu);
         }
     }
     return RF_REGULATOR_OK;
-}
-
-/* Counts events of a core under a threshold. True while that core is throttled. */
-/*@
-  requires \valid(core) && \valid_read(threshold) && \separated(core, threshold);
-  requires core->throttled == 0 || core->throttled == 1;
-  assigns core->reads, core->writes, core->throttled;
-  ensures reads_counted: core->reads.used + core->reads.debt ==
-      \old(core->reads.used) +
-          \min(\old(core->reads.debt) + reads, RF_REGULATOR_MAX_DEBT);
-  ensures writes_counted: core->writes.used + core->writes.debt ==
-      \old(core->writes.used) +
-          \min(\old(core->writes.debt) + writes, RF_REGULATOR_MAX_DEBT);
-  ensures reads_within: core->reads.used <= \max(\old(core->reads.used), threshold->reads);
-  ensures writes_within: core->writes.used <= \max(\old(core->writes.used), threshold->writes);
-  ensures core->throttled == 1 <==>
-      \old(core->throttled) == 1 || rf_regulator_out_of_budget(core, threshold);
-  ensures core->throttled == 0 || core->throttled == 1;
-  ensures \result <==> core->throttled == 1;
-*/
-static inline bool rf_regulator_count(struct rf_regulator_core *core, uint64_t reads,
-                                      uint64_t writes,
-                                      const struct rf_regulator_budget *threshold) {
-    rf_regulator_owe(&core->reads, reads, threshold->reads);
-    rf_regulator_owe(&core->writes, writes, threshold->writes);
-    if (rf_regulator_exhausted(core, threshold))
-        core->throttled = 1;
-    return core->throttled;
 }
 
 /*
@@ -570,6 +477,9 @@ static inline bool rf_regulator_count(struct rf_regulator_core *core, uint64_t r
     assumes regulator->regulated != 0;
     assigns regulator->core[cpu].reads, regulator->core[cpu].writes,
         regulator->core[cpu].throttled;
+    ensures rf_regulator_sound(regulator);
+    ensures rf_budget_core_charged{Pre, Post}(&regulator->core[cpu], reads, writes,
+                                              &regulator->threshold);
     ensures \old(regulator->core[cpu].throttled) == 1 ==> regulator->core[cpu].throttled == 1;
     ensures \result == RF_REGULATOR_OK || \result == RF_REGULATOR_THROTTLE;
     ensures \result == RF_REGULATOR_THROTTLE <==> regulator->core[cpu].throttled == 1;
@@ -581,45 +491,46 @@ rf_regulator_charge(struct rf_regulator *regulator, uint32_t cpu, uint64_t reads
         return RF_REGULATOR_BAD_CPU;
     if (!regulator->regulated)
         return RF_REGULATOR_OK;
-    if (rf_regulator_count(&regulator->core[cpu], reads, writes, &regulator->threshold))
-        return RF_REGULATOR_THROTTLE;
-    return RF_REGULATOR_OK;
+    bool throttled = rf_budget_charge(&regulator->core[cpu], reads, writes, &regulator->threshold);
+    /*@ assert rf_regulator_strictest(regulator); */
+    /*@ assert \forall integer c; 0 <= c < RF_MAX_CPUS && c != cpu ==>
+          regulator->core[c] == \at(regulator->core[c], Pre); */
+    /*@ assert rf_regulator_runs_within(regulator); */
+    return throttled ? RF_REGULATOR_THROTTLE : RF_REGULATOR_OK;
 }
 
-/* Nothing of the new period's budget is spent; debt stays owed. */
+/* Gives core `cpu`, if it is of the domain, its budget of a new period. */
 /*@
-  requires \valid(core);
-  assigns core->reads, core->writes;
-  ensures core->reads.used == 0 && core->reads.debt == \old(core->reads.debt);
-  ensures core->writes.used == 0 && core->writes.debt == \old(core->writes.debt);
+  requires \valid(regulator) && \valid(unthrottled) && \separated(regulator, unthrottled);
+  requires cpu < RF_MAX_CPUS;
+  requires regulator->core[cpu].throttled == 0 || regulator->core[cpu].throttled == 1;
+  assigns *unthrottled, regulator->core[cpu].reads, regulator->core[cpu].writes,
+      regulator->core[cpu].throttled;
+  ensures rf_regulator_others_kept{Pre, Post}(regulator, cpu);
+  ensures added: \forall integer c; 0 <= c < RF_MAX_CPUS ==>
+      (rf_cpu_set_has(unthrottled, c) <==> \old(rf_cpu_set_has(unthrottled, c)) ||
+          (c == cpu && \old(regulator->core[cpu].throttled) == 1 &&
+           regulator->core[cpu].throttled == 0));
+  ensures regulator->core[cpu].throttled == 0 || regulator->core[cpu].throttled == 1;
+  behavior outside:
+    assumes regulator->core[cpu].in_domain == 0;
+    ensures regulator->core[cpu].throttled == \old(regulator->core[cpu].throttled);
+  behavior rest:
+    assumes regulator->core[cpu].in_domain != 0 && regulator->regulated == 0;
+    ensures rf_budget_core_unspent{Pre, Post}(&regulator->core[cpu]);
+  behavior regulated:
+    assumes regulator->core[cpu].in_domain != 0 && regulator->regulated != 0;
+    ensures rf_budget_core_refilled{Pre, Post}(&regulator->core[cpu], &regulator->threshold);
 */
-static inline void rf_regulator_unspend(struct rf_regulator_core *core) {
-    core->reads.used = 0;
-    core->writes.used = 0;
-}
-
-/* Gives a core a new budget, less its debt. True when that un-throttles it. */
-/*@
-  requires \valid(core) && \valid_read(threshold) && \separated(core, threshold);
-  requires core->throttled == 0 || core->throttled == 1;
-  assigns core->reads, core->writes, core->throttled;
-  ensures core->reads.used + core->reads.debt == \old(core->reads.debt);
-  ensures core->writes.used + core->writes.debt == \old(core->writes.debt);
-  ensures core->reads.used <= threshold->reads && core->writes.used <= threshold->writes;
-  ensures core->throttled == 1 <==>
-      \old(core->throttled) == 1 && rf_regulator_out_of_budget(core, threshold);
-  ensures core->throttled == 0 || core->throttled == 1;
-  ensures \result <==> \old(core->throttled) == 1 && core->throttled == 0;
-*/
-static inline bool rf_regulator_renew(struct rf_regulator_core *core,
-                                      const struct rf_regulator_budget *threshold) {
-    rf_regulator_unspend(core);
-    rf_regulator_pay(&core->reads, threshold->reads);
-    rf_regulator_pay(&core->writes, threshold->writes);
-    if (!core->throttled || rf_regulator_exhausted(core, threshold))
-        return false;
-    core->throttled = 0;
-    return true;
+static inline void rf_regulator_refill_core(struct rf_regulator *regulator, uint32_t cpu,
+                                            struct rf_cpu_set *unthrottled) {
+    struct rf_budget_core *core = &regulator->core[cpu];
+    if (!core->in_domain)
+        return;
+    if (!regulator->regulated)
+        rf_budget_unspend(core);
+    else if (rf_budget_refill(core, &regulator->threshold))
+        rf_cpu_set_insert(unthrottled, cpu);
 }
 
 /* A period begins. `unthrottled` receives the cores that may run again. */
@@ -630,6 +541,9 @@ static inline bool rf_regulator_renew(struct rf_regulator_core *core,
       regulator->core[0 .. RF_MAX_CPUS - 1].writes,
       regulator->core[0 .. RF_MAX_CPUS - 1].throttled;
   ensures rf_regulator_sound(regulator);
+  ensures rf_regulator_refilled{Pre, Post}(regulator, RF_MAX_CPUS);
+  ensures rf_regulator_unspent{Pre, Post}(regulator, RF_MAX_CPUS);
+  ensures rf_regulator_now_unthrottled{Pre, Post}(regulator, unthrottled);
   ensures never_throttles: \forall integer c; 0 <= c < RF_MAX_CPUS ==>
       \old(regulator->core[c].throttled) == 0 ==> regulator->core[c].throttled == 0;
 */
@@ -644,20 +558,24 @@ static inline void rf_regulator_refill(struct rf_regulator *regulator,
       loop invariant rf_regulator_rest_throttles_none(regulator);
       loop invariant \forall integer c; 0 <= c < RF_MAX_CPUS ==>
           \at(regulator->core[c].throttled, Pre) == 0 ==> regulator->core[c].throttled == 0;
+      loop invariant rf_regulator_cores_kept{Pre, Here}(regulator, cpu);
+      loop invariant rf_regulator_refilled{Pre, Here}(regulator, cpu);
+      loop invariant rf_regulator_unspent{Pre, Here}(regulator, cpu);
+      loop invariant rf_regulator_now_unthrottled{Pre, Here}(regulator, unthrottled);
       loop assigns cpu, *unthrottled, regulator->core[0 .. RF_MAX_CPUS - 1].reads,
           regulator->core[0 .. RF_MAX_CPUS - 1].writes,
           regulator->core[0 .. RF_MAX_CPUS - 1].throttled;
       loop variant RF_MAX_CPUS - cpu;
     */
     for (uint32_t cpu = 0; cpu < RF_MAX_CPUS; cpu++) {
-        struct rf_regulator_core *core = &regulator->core[cpu];
-        if (!core->in_domain)
-            continue;
-        if (!regulator->regulated)
-            rf_regulator_unspend(core);
-        else if (rf_regulator_renew(core, &regulator->threshold))
-            rf_cpu_set_insert(unthrottled, cpu);
+        rf_regulator_refill_core(regulator, cpu, unthrottled);
+        /*@ assert rf_regulator_refilled{Pre, Here}(regulator, cpu); */
+        /*@ assert rf_regulator_refilled{Pre, Here}(regulator, cpu + 1); */
+        /*@ assert rf_regulator_unspent{Pre, Here}(regulator, cpu); */
+        /*@ assert rf_regulator_unspent{Pre, Here}(regulator, cpu + 1); */
     }
+    /*@ assert rf_regulator_runs_within(regulator); */
+    /*@ assert rf_regulator_strictest(regulator); */
 }
 
 /* Whether `cpu` is a throttled core of the domain. */
@@ -692,28 +610,28 @@ static inline bool rf_regulator_is_throttled(const struct rf_regulator *regulato
     assumes regulator->core[cpu].throttled == 0;
     assigns *remaining;
     ensures \result == RF_REGULATOR_OK;
-    ensures regulator->threshold.reads == RF_REGULATOR_UNLIMITED ==>
-        remaining->reads == RF_REGULATOR_UNLIMITED;
-    ensures regulator->threshold.reads != RF_REGULATOR_UNLIMITED ==> remaining->reads ==
+    ensures regulator->threshold.reads == RF_BUDGET_UNLIMITED ==>
+        remaining->reads == RF_BUDGET_UNLIMITED;
+    ensures regulator->threshold.reads != RF_BUDGET_UNLIMITED ==> remaining->reads ==
         \max(0, regulator->threshold.reads - regulator->core[cpu].reads.used);
-    ensures regulator->threshold.writes == RF_REGULATOR_UNLIMITED ==>
-        remaining->writes == RF_REGULATOR_UNLIMITED;
-    ensures regulator->threshold.writes != RF_REGULATOR_UNLIMITED ==> remaining->writes ==
+    ensures regulator->threshold.writes == RF_BUDGET_UNLIMITED ==>
+        remaining->writes == RF_BUDGET_UNLIMITED;
+    ensures regulator->threshold.writes != RF_BUDGET_UNLIMITED ==> remaining->writes ==
         \max(0, regulator->threshold.writes - regulator->core[cpu].writes.used);
   disjoint behaviors;
 */
-static inline enum rf_regulator_status
-rf_regulator_remaining(const struct rf_regulator *regulator, uint32_t cpu,
-                       struct rf_regulator_budget *remaining) {
+static inline enum rf_regulator_status rf_regulator_remaining(const struct rf_regulator *regulator,
+                                                              uint32_t cpu,
+                                                              struct rf_budget *remaining) {
     if (cpu >= RF_MAX_CPUS || !regulator->core[cpu].in_domain)
         return RF_REGULATOR_BAD_CPU;
-    const struct rf_regulator_core *core = &regulator->core[cpu];
+    const struct rf_budget_core *core = &regulator->core[cpu];
     if (core->throttled) {
         remaining->reads = 0;
         remaining->writes = 0;
     } else {
-        remaining->reads = rf_regulator_left(&core->reads, regulator->threshold.reads);
-        remaining->writes = rf_regulator_left(&core->writes, regulator->threshold.writes);
+        remaining->reads = rf_budget_left(&core->reads, regulator->threshold.reads);
+        remaining->writes = rf_budget_left(&core->writes, regulator->threshold.writes);
     }
     return RF_REGULATOR_OK;
 }

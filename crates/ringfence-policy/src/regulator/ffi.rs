@@ -11,7 +11,7 @@ pub(super) type Status = u32;
 pub(super) const OK: Status = 0;
 pub(super) const THROTTLE: Status = 1;
 
-/// `struct rf_regulator_account`.
+/// `struct rf_budget_account`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub(super) struct Account {
@@ -19,7 +19,7 @@ pub(super) struct Account {
     pub debt: u64,
 }
 
-/// `struct rf_regulator_core`.
+/// `struct rf_budget_core`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub(super) struct Core {
@@ -57,15 +57,15 @@ impl Default for State {
 
 // SAFETY: the functions of shim_regulator.c have these types. They are safe to
 // call because a reference is a valid, aligned pointer to the C type that its
-// target mirrors, and regulator.h, proved free of run-time errors, checks CPU
-// and partition numbers itself and keeps no pointer.
+// target mirrors, and the headers, proved free of run-time errors, check CPU and
+// partition numbers themselves and keep no pointer.
 unsafe extern "C" {
-    pub(super) safe fn shim_regulator_events_per_period(
+    pub(super) safe fn shim_budget_events_per_period(
         bytes_per_second: u64,
         period_ns: u64,
         bytes_per_event: u32,
         events: &mut u64,
-    ) -> Status;
+    ) -> bool;
     pub(super) safe fn shim_regulator_init(regulator: &mut State, cpus: &CpuSet) -> Status;
     pub(super) safe fn shim_regulator_gang_running(
         regulator: &mut State,

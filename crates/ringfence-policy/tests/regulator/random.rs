@@ -1,5 +1,5 @@
 //! Properties of the regulator under random sequences, against the reference
-//! model and against what regulator.h promises.
+//! model and against what budget.h and regulator.h promise.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! The rules of the regulator, one by one, as stated in regulator.h.
+//! The rules of the regulator, one by one, as stated in budget.h and regulator.h.
 
 use ringfence_policy::CpuSet;
 use ringfence_policy::regulator::{Budget, Charge, Domain, RegulatorError, events_per_period};
