@@ -215,6 +215,8 @@ pub struct LinkedLists {
     pub working_set_bytes: u64,
     /// Lists walked in parallel: the memory-level parallelism. 1 to 64.
     pub lists: u8,
+    /// Bank of the last-level cache whose lines alone are in the lists; `None` is all lines.
+    pub bank: Option<u16>,
     /// Walks over the working set in one job; at least 1. Ignored for best-effort work.
     pub passes: u32,
 }

@@ -66,6 +66,24 @@ impl MemorySystem {
         let way_bytes = self.llc.size_bytes / self.llc.ways;
         u16::try_from((way_bytes / Self::PAGE_BYTES).max(1)).unwrap_or(u16::MAX)
     }
+
+    /// The banks of the last-level cache in which lines lie, ascending: fewer
+    /// than there are when a bank function counts bits inside a line.
+    pub fn llc_banks(&self) -> Vec<u16> {
+        let line_bits = self.line_bytes.ilog2();
+        let memory_bits = self.dram.capacity_bytes().ilog2();
+        let mut banks = vec![0];
+        for bit in line_bits..memory_bits {
+            let flipped = self.llc.bank_of(1 << bit);
+            if !banks.contains(&flipped) {
+                banks.extend_from_within(..);
+                let half = banks.len() / 2;
+                banks[half..].iter_mut().for_each(|bank| *bank ^= flipped);
+            }
+        }
+        banks.sort_unstable();
+        banks
+    }
 }
 
 /// How a core issues memory accesses.
@@ -158,6 +176,16 @@ pub struct Llc {
     pub inclusion: Inclusion,
     /// Which line a set gives up.
     pub replacement: Replacement,
+}
+
+impl Llc {
+    /// The bank that holds the physical `address`.
+    pub fn bank_of(&self, address: u64) -> u16 {
+        let functions = self.bank_functions.iter().enumerate();
+        functions.fold(0, |bank, (bit, mask)| {
+            bank | (((address & mask).count_ones() as u16 & 1) << bit)
+        })
+    }
 }
 
 /// What an eviction from the last-level cache does to the first-level caches.

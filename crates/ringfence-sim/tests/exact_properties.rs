@@ -53,6 +53,7 @@ fn program() -> impl Strategy<Value = Program> {
                 access,
                 working_set_bytes: lines * 64,
                 lists,
+                bank: None,
                 passes: 1,
             })
         }),

@@ -112,10 +112,14 @@ impl Checker<'_> {
     fn linked_lists(&mut self, program: &file::LinkedLists) -> Program {
         let lists = program.lists.as_ref().map_or(1, |lists| lists.value.0);
         self.check_working_set(&program.working_set, lists, "one cache line a list");
+        if let Some(bank) = &program.bank {
+            self.check_bank(bank);
+        }
         Program::LinkedLists(LinkedLists {
             access: program.access.value.into(),
             working_set_bytes: program.working_set.value.0,
             lists: lists as u8,
+            bank: program.bank.as_ref().map(|bank| bank.value.0 as u16),
             passes: passes(&program.passes),
         })
     }
@@ -202,6 +206,26 @@ impl Checker<'_> {
                 .as_ref()
                 .map_or(Pattern::Sequential, |pattern| pattern.value.into()),
         })
+    }
+
+    /// There are lines that lie in a bank.
+    fn check_bank(&mut self, bank: &Located<Count<0, 63>>) {
+        let Some(memory) = &self.platform.memory else {
+            return;
+        };
+        let banks = memory.llc_banks();
+        if !banks.contains(&(bank.value.0 as u16)) {
+            let banks: Vec<_> = banks.iter().map(u16::to_string).collect();
+            self.problems.report(
+                bank.span,
+                format!("bank {}, in which no line lies", bank.value.0),
+                format!(
+                    "a bank of the last-level cache of {}: {}",
+                    self.platform.name,
+                    banks.join(", ")
+                ),
+            );
+        }
     }
 
     /// A working set holds at least `lines` cache lines.

@@ -77,6 +77,10 @@ file_table! {
         pub working_set: Located<Size>,
         /// Lists walked in parallel, which is the memory-level parallelism. Default: 1.
         pub lists: Option<Located<Count<1, 64>>>,
+        /// BkPLL: only those lines of the working set that lie in this bank of the
+        /// last-level cache, which is told by their physical addresses
+        /// (`bank_functions` of the platform). Default: all lines.
+        pub bank: Option<Located<Count<0, 63>>>,
         /// Walks over the working set in one job. Default: 1. Best-effort work never ends and ignores it.
         pub passes: Option<Located<Count<1, 4_294_967_295>>>,
     }

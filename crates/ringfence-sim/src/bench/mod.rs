@@ -106,6 +106,7 @@ fn loads(memory: &MemorySystem, cores: u16) -> Vec<(&'static str, Vec<Program>)>
             access,
             working_set_bytes,
             lists: 6,
+            bank: None,
             passes: 1,
         })
     };

@@ -41,6 +41,18 @@ pub enum MachineError {
         /// Bytes left.
         free_bytes: u64,
     },
+    /// A program that keeps to one bank of the last-level cache finds too few lines in it.
+    #[error(
+        "only {lines} lines of a working set lie in bank {bank} of the last-level cache, for {lists} lists; enlarge the working set"
+    )]
+    FewLinesInBank {
+        /// The bank.
+        bank: u16,
+        /// Lines in it.
+        lines: u64,
+        /// Lists that want one each.
+        lists: u8,
+    },
     /// A trace that cannot be replayed.
     #[error("trace {}: {reason}", path.display())]
     Trace {

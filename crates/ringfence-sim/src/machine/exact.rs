@@ -1,6 +1,6 @@
 //! The exact engine: every access through L1, last-level cache and DRAM.
 
-use ringfence_scenario::model::{ClassOfService, Program};
+use ringfence_scenario::model::{ClassOfService, LinkedLists, Program};
 use ringfence_scenario::platform::{Inclusion, Platform};
 
 use super::agenda::{Agenda, MAX_COMPONENTS, NEVER};
@@ -161,16 +161,22 @@ impl ExactMachine {
         let region = self.pages.allocate(bytes, colours, &mut random)?;
         let ways = class.map_or(WayMask::ALL, |class| WayMask(class.way_mask));
         let first = self.streams.len() as u32;
-        let streams = sources.threads.into_iter().map(|source| {
-            Stream::new(
-                source,
-                region.clone(),
-                is_best_effort,
-                ways,
-                self.line_bytes,
-            )
-        });
-        self.streams.extend(streams);
+        for source in sources.threads {
+            let region = region.clone();
+            let mut stream = Stream::new(source, region, is_best_effort, ways, self.line_bytes);
+            if let Program::LinkedLists(LinkedLists {
+                bank: Some(bank),
+                lists,
+                ..
+            }) = *program
+            {
+                let is_in_bank = |line| self.llc.bank_of(line) == usize::from(bank);
+                stream
+                    .keep(is_in_bank)
+                    .map_err(|lines| MachineError::FewLinesInBank { bank, lines, lists })?;
+            }
+            self.streams.push(stream);
+        }
         Ok((first..self.streams.len() as u32).map(StreamId).collect())
     }
 

@@ -195,7 +195,7 @@ impl Llc {
     }
 
     #[inline]
-    fn bank_of(&self, line: u64) -> usize {
+    pub(super) fn bank_of(&self, line: u64) -> usize {
         self.bank_functions
             .iter()
             .enumerate()

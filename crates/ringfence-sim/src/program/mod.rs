@@ -149,11 +149,21 @@ impl Stream {
                 Source::Phases(program) => program.next(),
                 Source::Trace(program) => program.next(),
             }?;
-            let frame = u64::from(self.region[(op.line >> self.page_shift) as usize]);
-            op.line = frame << self.page_shift | op.line & ((1 << self.page_shift) - 1);
+            op.line = physical(&self.region, self.page_shift, op.line);
             self.op = Some(op);
         }
         self.op.as_mut()
+    }
+
+    /// Keeps a program of linked lists to the physical lines that are wanted.
+    /// When these are fewer than its lists, it says how many they are.
+    pub(crate) fn keep(&mut self, is_wanted: impl Fn(u64) -> bool) -> Result<(), u64> {
+        match &mut self.source {
+            Source::LinkedLists(program) => {
+                program.keep(|line| is_wanted(physical(&self.region, self.page_shift, line)))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The operation was executed.
@@ -190,4 +200,11 @@ impl Stream {
             Source::Trace(program) => program.begin_job(job),
         }
     }
+}
+
+/// The physical line of a line of the task's memory.
+#[inline]
+fn physical(region: &Region, page_shift: u32, line: u64) -> u64 {
+    let frame = u64::from(region[(line >> page_shift) as usize]);
+    frame << page_shift | line & ((1 << page_shift) - 1)
 }

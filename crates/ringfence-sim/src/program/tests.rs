@@ -55,8 +55,37 @@ fn lists(working_set_bytes: u64, lists: u8, passes: u32) -> Program {
         access: model::Access::Read,
         working_set_bytes,
         lists,
+        bank: None,
         passes,
     })
+}
+
+#[test]
+fn lists_that_keep_some_lines_visit_each_of_them_once_a_pass() {
+    let program = lists(64 * 64, 2, 3);
+    for mut stream in streams(task(2, false), &program) {
+        let is_wanted = |line: u64| line % 4 == 2;
+        stream.keep(is_wanted).unwrap();
+        let found = visits(&run(&mut stream));
+        assert_eq!(found.len(), 16);
+        assert!(
+            found
+                .iter()
+                .all(|(&line, &times)| is_wanted(line) && times == 3)
+        );
+        let before = run_again(&mut stream);
+        assert_eq!(
+            stream.keep(|line| line % 64 == 1),
+            Err(1),
+            "two lists, one line"
+        );
+        assert_eq!(run_again(&mut stream), before, "nothing has changed");
+    }
+}
+
+fn run_again(stream: &mut Stream) -> Vec<u64> {
+    stream.begin_job(0);
+    run(stream).iter().map(|op| op.line).collect()
 }
 
 #[test]

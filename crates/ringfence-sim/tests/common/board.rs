@@ -115,6 +115,7 @@ pub fn lists(access: Access, working_set_bytes: u64, lists: u8, passes: u32) -> 
         access,
         working_set_bytes,
         lists,
+        bank: None,
         passes,
     })
 }

@@ -1,5 +1,6 @@
 //! The exact engine against closed forms and laws of conservation.
 
+mod banks;
 #[path = "../common/board.rs"]
 mod board;
 mod closed_forms;
