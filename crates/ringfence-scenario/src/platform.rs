@@ -61,6 +61,9 @@ impl MemorySystem {
     /// Bytes of a page, as on every target platform.
     pub const PAGE_BYTES: u32 = 4096;
 
+    /// Most page colours: their numbers fit 16 bits.
+    pub const PAGE_COLOURS_MAX: u16 = 1 << 15;
+
     /// Into how many parts pages divide the sets of the last-level cache; at least 1.
     pub fn page_colours(&self) -> u16 {
         let way_bytes = self.llc.size_bytes / self.llc.ways;
