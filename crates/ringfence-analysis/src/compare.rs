@@ -248,19 +248,18 @@ fn length_ns(case: &CaseSummary) -> u64 {
 fn task_differences(first: &CaseStatistics, second: &CaseStatistics) -> Vec<Difference> {
     let mut differences = Vec::new();
     for (a, b) in matching_tasks(first, second) {
-        let name = &a.task;
-        push_difference(
-            &mut differences,
-            &format!("period of '{name}'"),
-            exact(a.period_ns),
-            exact(b.period_ns),
-        );
-        push_difference(
-            &mut differences,
-            &format!("deadline of '{name}'"),
-            exact(a.deadline_ns),
-            exact(b.deadline_ns),
-        );
+        for (what, a_ns, b_ns) in [
+            ("period", a.period_ns, b.period_ns),
+            ("deadline", a.deadline_ns, b.deadline_ns),
+            ("offset", a.offset_ns, b.offset_ns),
+        ] {
+            push_difference(
+                &mut differences,
+                &format!("{what} of '{}'", a.task),
+                exact(a_ns),
+                exact(b_ns),
+            );
+        }
     }
     differences
 }
