@@ -36,6 +36,32 @@ fn platforms_and_programs_that_do_not_fit_are_refused() {
 }
 
 #[test]
+fn sizes_of_the_last_level_cache_are_refused_one_by_one() {
+    let refused: [(Change, &str); 4] = [
+        (
+            |memory| memory.llc.mshrs = 0,
+            "llc.mshrs is 0, expected 1 to 4096",
+        ),
+        (
+            |memory| memory.llc.mshrs_per_bank = 0,
+            "llc.mshrs_per_bank is 0, expected 1 to 4096",
+        ),
+        (
+            |memory| memory.llc.write_back_buffer = 5000,
+            "llc.write_back_buffer is 5000, expected 1 to 4096",
+        ),
+        (
+            |memory| memory.llc.bank_functions = (6..13).map(|bit| 1 << bit).collect(),
+            "number of llc.bank_functions is 7, expected at most 6",
+        ),
+    ];
+    for (change, expected) in refused {
+        let error = ExactMachine::new(&board_with(1, change), 1, 1).unwrap_err();
+        assert_eq!(error.to_string(), expected);
+    }
+}
+
+#[test]
 fn a_class_of_service_whose_colours_are_full_is_named() {
     let mut machine = ExactMachine::new(&board(1), 1, 1).unwrap();
     let class = ClassOfService {
