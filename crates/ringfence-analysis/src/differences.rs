@@ -58,7 +58,7 @@ pub(crate) fn header_differences(a: &Header, b: &Header) -> Vec<Difference> {
 fn overrides(header: &Header) -> String {
     match header.overrides.as_slice() {
         [] => "nothing".into(),
-        flags => flags.join(" "),
+        _ => header.flags(),
     }
 }
 

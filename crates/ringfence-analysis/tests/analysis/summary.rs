@@ -203,7 +203,7 @@ fn a_comparison_says_which_inputs_differ() {
         summary(&record_of(&header, &[good()]))
     };
     let first = of(
-        &["--case rt-gang"],
+        &["--case rt-gang", "--duration 200 ms"],
         &[
             input(InputKind::Scenario, "a.toml", "5c"),
             input(InputKind::Platform, "board.toml", "b0"),
@@ -229,7 +229,11 @@ fn a_comparison_says_which_inputs_differ() {
     assert_eq!(
         told,
         [
-            ["changed by the command line", "--case rt-gang", "nothing"],
+            [
+                "changed by the command line",
+                "--case rt-gang --duration \"200 ms\"",
+                "nothing"
+            ],
             [
                 "platform file",
                 "board.toml (SHA-256 b0)",
