@@ -188,6 +188,76 @@ fn a_record_names_what_was_run() {
 }
 
 #[test]
+fn a_record_says_who_had_which_share_of_the_cache() {
+    let folder = scratch();
+    let scenario = r#"
+        [scenario]
+        name = "shares"
+        platform = "raspberry-pi-3"
+        duration = "10 ms"
+
+        [[class_of_service]]
+        name = "most"
+        ways = "2-15"
+        colours = "0-5"
+
+        [[class_of_service]]
+        name = "unused"
+
+        [[gang]]
+        name = "vision"
+        priority = 10
+        class_of_service = "most"
+
+        [[gang.task]]
+        name = "corners"
+        period = "10 ms"
+        cores = "0-1"
+        threads = 2
+        program = { kind = "bandwidth", access = "read", working_set = "64 KiB" }
+
+        [[best_effort]]
+        name = "hog"
+        cores = "3"
+        program = { kind = "bandwidth", access = "write", working_set = "64 KiB" }
+
+        [[case]]
+        name = "rt-gang"
+        cache_allocation = true
+
+        [[case]]
+        name = "co-run"
+    "#;
+    fs::write(folder.path().join("shares.toml"), scenario).unwrap();
+    let report = ringfence(folder.path(), "run -q --json shares.toml")
+        .expect(0)
+        .json();
+    assert_eq!(
+        case(&report, "rt-gang")["cache_shares"],
+        serde_json::json!([{
+            "class_of_service": "most",
+            "ways": [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],
+            "colours": [0, 1, 2, 3, 4, 5],
+            "work": ["corners"],
+        }])
+    );
+    assert_eq!(
+        case(&report, "co-run")["cache_shares"],
+        serde_json::json!([])
+    );
+    let text = ringfence(folder.path(), "report --html shares.html shares.rfr")
+        .expect(0)
+        .stdout;
+    let row = text
+        .lines()
+        .find(|line| line.trim_start().starts_with("most"));
+    let words: Vec<&str> = row.expect(&text).split_whitespace().collect();
+    assert_eq!(words, ["most", "rt-gang", "2-15", "0-5", "corners"]);
+    let page = fs::read_to_string(folder.path().join("shares.html")).unwrap();
+    assert!(page.contains("most: ways 2-15, colours 0-5 for corners"));
+}
+
+#[test]
 fn a_record_names_paths_as_the_scenario_gave_them() {
     let folder = scratch();
     let board = folder.path().join("board.toml");

@@ -184,6 +184,12 @@ pub fn compare_cases(first: &CaseSummary, second: &CaseSummary) -> CaseCompariso
         exact(first.duration_ns),
         exact(second.duration_ns),
     );
+    push_difference(
+        &mut differences,
+        "shares of the last-level cache",
+        cache_shares(first),
+        cache_shares(second),
+    );
     let claims = claim_changes(first, second);
     CaseComparison {
         first: first.name.clone(),
@@ -193,6 +199,14 @@ pub fn compare_cases(first: &CaseSummary, second: &CaseSummary) -> CaseCompariso
         differences,
         tasks,
         best_effort,
+    }
+}
+
+fn cache_shares(case: &CaseSummary) -> String {
+    let shares: Vec<String> = case.cache_shares.iter().map(ToString::to_string).collect();
+    match shares.as_slice() {
+        [] => "none".into(),
+        shares => shares.join("; "),
     }
 }
 

@@ -7,8 +7,10 @@
 //! for a whole record, and [`compare`] sets two of them side by side.
 //! [`schedulability`] bounds response times from a scenario.
 
+pub mod cache_share;
 pub mod case;
 pub mod compare;
+mod declarations;
 mod differences;
 pub mod distribution;
 pub mod duration;

@@ -1,13 +1,12 @@
 //! Reads a case's events into a [`CaseRun`], and finds contradictions.
 
-use ringfence_record::event::{
-    BudgetClaim, Case, Counters, Event, Gang, OffReason, ShareClaim, UnthrottleReason,
-};
+use ringfence_record::event::{Case, Counters, Event, OffReason, UnthrottleReason};
 
 use crate::case::{
     BudgetInForce, CaseRun, CoreRun, GangActive, Interval, Job, JobEnd, Message, Occupation,
     Sample, ThreadRun, Throttle,
 };
+use crate::declarations::{check_declarations, check_index};
 use crate::duration::exact;
 
 /// Longest case that is read, in nanoseconds: 78 hours. Up to here the core
@@ -472,61 +471,4 @@ fn grown(before: &Counters, now: &Counters) -> bool {
         && before.best_effort_write_bytes <= now.best_effort_write_bytes
         && before.llc_accesses <= now.llc_accesses
         && before.llc_misses <= now.llc_misses
-}
-
-fn check_index(what: &str, index: u16, count: usize) -> Result<(), String> {
-    if usize::from(index) >= count {
-        return Err(format!(
-            "it names {what} {index}, but the case declares {count} of them, counted from 0"
-        ));
-    }
-    Ok(())
-}
-
-fn check_declarations(case: &Case) -> Result<(), String> {
-    let mut owner: Vec<Option<&str>> = vec![None; usize::from(case.cores)];
-    for partition in &case.partitions {
-        for &core in &partition.cores {
-            let name = partition.name.as_str();
-            match owner.get_mut(usize::from(core)) {
-                None => {
-                    return Err(format!(
-                        "partition '{name}' has core {core}, but the case has {} cores",
-                        case.cores
-                    ));
-                }
-                Some(Some(other)) => {
-                    return Err(format!(
-                        "core {core} is in partition '{other}' and in partition '{name}'"
-                    ));
-                }
-                Some(free) => *free = Some(name),
-            }
-        }
-    }
-    for Gang { partition, .. } in &case.gangs {
-        check_index("partition", *partition, case.partitions.len())?;
-    }
-    for task in &case.tasks {
-        check_index("gang", task.gang, case.gangs.len())?;
-        if task.period_ns == 0 {
-            return Err(format!("task '{}' has a period of 0 ns", task.name));
-        }
-    }
-    for task in case.threads.iter().filter_map(|thread| thread.task) {
-        check_index("task", task, case.tasks.len())?;
-    }
-    if let Some(BudgetClaim { period_ns: 0, .. }) = case.claims.budgets {
-        return Err("budgets have a period of 0 ns".into());
-    }
-    if let Some(ShareClaim { window_ns: 0, .. }) = case.claims.share {
-        return Err("the share limit has a window of 0 ns".into());
-    }
-    if u16::try_from(case.threads.len()).is_err() {
-        return Err(format!(
-            "it declares {} threads, but a case has at most 65535",
-            case.threads.len()
-        ));
-    }
-    Ok(())
 }

@@ -3,6 +3,7 @@
 use ringfence_record::event::Header;
 use serde::{Deserialize, Serialize};
 
+use crate::cache_share::CacheShare;
 use crate::case::CaseRun;
 use crate::read_case::CaseError;
 use crate::run::Run;
@@ -36,6 +37,8 @@ pub struct CaseSummary {
     pub duration_ns: u64,
     /// When the run really ended; `None` when the section cannot be relied on.
     pub end_ns: Option<u64>,
+    /// Shares of the last-level cache; none where it was not allocated.
+    pub cache_shares: Vec<CacheShare>,
     /// What was claimed and whether it holds.
     pub verdict: Verdict,
     /// How fast everything was; `None` when the section cannot be relied on.
@@ -76,6 +79,7 @@ impl CaseSummary {
                 name: run.case.name.clone(),
                 duration_ns: run.case.duration_ns,
                 end_ns: Some(run.end_ns),
+                cache_shares: CacheShare::of(&run.case),
                 verdict: judge(run),
                 statistics: Some(statistics(run)),
             },
@@ -83,6 +87,7 @@ impl CaseSummary {
                 name: error.case.name.clone(),
                 duration_ns: error.case.duration_ns,
                 end_ns: None,
+                cache_shares: Vec::new(),
                 verdict: unreadable(error),
                 statistics: None,
             },

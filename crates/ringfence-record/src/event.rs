@@ -105,6 +105,9 @@ pub struct Case {
     pub tasks: Vec<Task>,
     /// Threads of tasks and of best-effort work.
     pub threads: Vec<Thread>,
+    /// Shares of the last-level cache, as they were applied. A thread of none
+    /// of them may have all of it; there are none where it is not allocated.
+    pub classes_of_service: Vec<ClassOfService>,
 }
 
 /// What the enforcer of a case promises.
@@ -187,6 +190,20 @@ pub struct Thread {
     pub name: String,
     /// Index into [`Case::tasks`]; `None` for best-effort work.
     pub task: Option<u16>,
+}
+
+/// A share of the last-level cache.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClassOfService {
+    /// Name.
+    pub name: String,
+    /// Ways that new lines of its threads took, ascending.
+    pub ways: Vec<u16>,
+    /// Page colours of its threads' memory, ascending.
+    pub colours: Vec<u16>,
+    /// Its threads: indices into [`Case::threads`], ascending. A thread is in
+    /// one class at most.
+    pub threads: Vec<u16>,
 }
 
 /// Why a thread left its core.

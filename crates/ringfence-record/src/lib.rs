@@ -28,6 +28,7 @@
 //!     gangs: vec![],
 //!     tasks: vec![],
 //!     threads: vec![],
+//!     classes_of_service: vec![],
 //! };
 //! let mut writer = Writer::new(Vec::new(), &header)?;
 //! writer.write(&Event::CaseBegin(Box::new(case)))?;

@@ -76,6 +76,12 @@ fn case(name: &str) -> Case {
             name: "eyes/0".into(),
             task: Some(0),
         }],
+        classes_of_service: vec![ClassOfService {
+            name: "most".into(),
+            ways: (4..16).collect(),
+            colours: vec![0, 2],
+            threads: vec![0],
+        }],
     }
 }
 
@@ -276,11 +282,11 @@ fn other_files_and_other_versions_are_told_apart() {
     ));
     assert!(matches!(read_all(b"PK").1, Some(RecordError::NotARecord)));
     let mut newer = record(&sample_events());
-    newer[8] = 3;
+    newer[8] = 4;
     let text = read_all(&newer).1.unwrap().to_string();
     assert_eq!(
         text,
-        "this record has format version 3, but this ringfence reads version 2; read it with a newer ringfence"
+        "this record has format version 4, but this ringfence reads version 3; read it with a newer ringfence"
     );
 }
 
@@ -395,6 +401,7 @@ prop_compose! {
         gangs in vec((any_name(), any::<(u16, u8, Option<u64>, Option<u64>)>()), 0..3),
         tasks in vec((any_name(), any::<(u16, u64, u64, u64)>()), 0..3),
         threads in vec((any_name(), any::<Option<u16>>()), 0..3),
+        classes in vec((any_name(), any::<[Vec<u16>; 3]>()), 0..3),
     ) -> Case {
         Case {
             name,
@@ -436,6 +443,15 @@ prop_compose! {
             threads: threads
                 .into_iter()
                 .map(|(name, task)| Thread { name, task })
+                .collect(),
+            classes_of_service: classes
+                .into_iter()
+                .map(|(name, [ways, colours, threads])| ClassOfService {
+                    name,
+                    ways,
+                    colours,
+                    threads,
+                })
                 .collect(),
         }
     }

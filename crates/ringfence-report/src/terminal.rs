@@ -6,6 +6,7 @@
 use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
+use ringfence_analysis::cache_share::ranges;
 use ringfence_analysis::summary::{CaseSummary, Summary};
 use ringfence_analysis::verdict::{ClaimKind, Outcome};
 use ringfence_record::event::Header;
@@ -47,7 +48,32 @@ pub fn write(report: &Report, out: &mut impl Write) -> Result<(), Error> {
     for case in &summary.cases {
         breaches(case, out)?;
     }
+    cache_shares(summary, out)?;
     made_from(&summary.header, out)
+}
+
+/// Who had which share of the last-level cache.
+fn cache_shares(summary: &Summary, out: &mut impl Write) -> Result<(), Error> {
+    let allocating = summary
+        .cases
+        .iter()
+        .filter(|case| !case.cache_shares.is_empty());
+    let mut table = table(&["Share of the cache", "Case", "Ways", "Colours", "Of"], 5);
+    for case in allocating {
+        for share in &case.cache_shares {
+            table.add_row([
+                share.class_of_service.clone(),
+                case.name.clone(),
+                ranges(&share.ways),
+                ranges(&share.colours),
+                share.work.join(", "),
+            ]);
+        }
+    }
+    match table.is_empty() {
+        true => Ok(()),
+        false => print(&table, out),
+    }
 }
 
 /// What ran, changed how, from which files.

@@ -57,6 +57,15 @@ pub struct ClassOfService {
     pub colours: Vec<u16>,
 }
 
+impl ClassOfService {
+    /// The ways of [`Self::way_mask`], ascending.
+    pub fn ways(&self) -> Vec<u16> {
+        (0..64)
+            .filter(|way| self.way_mask >> way & 1 == 1)
+            .collect()
+    }
+}
+
 /// All threads of one parallel real-time task, or several tasks scheduled as one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gang {

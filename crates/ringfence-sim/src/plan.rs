@@ -144,9 +144,7 @@ fn plan_case(scenario: &Scenario, case: &Case) -> Result<CasePlan, TooManyThread
 fn plan_class(class: &ClassOfService) -> ClassPlan {
     ClassPlan {
         name: class.name.clone(),
-        ways: (0..64)
-            .filter(|way| class.way_mask >> way & 1 == 1)
-            .collect(),
+        ways: class.ways(),
         colours: class.colours.clone(),
     }
 }

@@ -65,6 +65,20 @@ pub fn case() -> Case {
             thread("other/0", Some(OTHER)),
             thread("hog/0", None),
         ],
+        classes_of_service: vec![
+            ClassOfService {
+                name: "most".into(),
+                ways: (2..16).collect(),
+                colours: vec![0, 1, 2, 5],
+                threads: vec![0, 1, 4],
+            },
+            ClassOfService {
+                name: "rest".into(),
+                ways: vec![0, 1],
+                colours: vec![7],
+                threads: vec![HOG],
+            },
+        ],
     }
 }
 

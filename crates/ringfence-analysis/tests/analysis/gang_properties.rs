@@ -186,6 +186,7 @@ fn declare(setup: &Setup) -> Case {
                 task: Some(index as u16),
             })
             .collect(),
+        classes_of_service: vec![],
     }
 }
 

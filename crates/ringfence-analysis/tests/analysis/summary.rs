@@ -151,6 +151,44 @@ fn a_comparison_says_which_tasks_are_declared_differently() {
     assert_eq!(whats, ["period of 'high'", "offset of 'low'"]);
 }
 
+#[test]
+fn a_comparison_says_who_has_other_shares_of_the_cache() {
+    let first = summary(&record(1, &[good()]));
+    let mut other = good();
+    declare(&mut other, |case| {
+        case.classes_of_service.pop();
+    });
+    let second = summary(&record(1, &[other]));
+    let comparison = compare(&first, &second);
+    let [difference] = &comparison.cases[0].differences[..] else {
+        panic!("{comparison:#?}");
+    };
+    assert_eq!(difference.what, "shares of the last-level cache");
+    assert_eq!(
+        difference.first,
+        "most: ways 2-15, colours 0-2, 5 for high, other; rest: ways 0-1, colours 7 for hog"
+    );
+    assert_eq!(
+        difference.second,
+        "most: ways 2-15, colours 0-2, 5 for high, other"
+    );
+}
+
+#[test]
+fn a_thread_has_one_class_of_service_and_is_declared() {
+    for (thread, expected) in [
+        (0, "thread 0 is in class of service 'most' and in 'rest'"),
+        (6, "it names thread 6, but the case declares 6 of them"),
+    ] {
+        let mut events = good();
+        declare(&mut events, |case| {
+            case.classes_of_service[1].threads.push(thread)
+        });
+        let error = read(&events).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
 /// A record can name many files, cases and tasks. Looking for each of one among
 /// all of the other would take hours here.
 #[test]

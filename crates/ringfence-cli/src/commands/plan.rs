@@ -1,5 +1,6 @@
 //! `ringfence plan`: what a run would do.
 
+use ringfence_analysis::cache_share::ranges;
 use ringfence_analysis::duration::readable;
 use ringfence_scenario::model::Scenario;
 use ringfence_scenario::{Disk, quantity};
@@ -81,16 +82,6 @@ fn case_text(case: &CasePlan) -> String {
         );
     }
     text
-}
-
-/// Ascending numbers as people write them: `0-3, 8`.
-fn ranges(numbers: &[u16]) -> String {
-    let runs = numbers.chunk_by(|a, b| a + 1 == *b);
-    let texts = runs.map(|run| match run {
-        [one] => one.to_string(),
-        _ => format!("{}-{}", run[0], run[run.len() - 1]),
-    });
-    texts.collect::<Vec<_>>().join(", ")
 }
 
 fn budget_text(budget: &BudgetPlan) -> String {

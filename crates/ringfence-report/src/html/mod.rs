@@ -107,7 +107,7 @@ pub fn write(report: &Report, out: &mut impl Write) -> Result<(), Error> {
         legend: data.legend().into_iter().map(Key::of).collect(),
         timelines: tables::timelines(report, &resolutions_ns),
         claims: tables::claims(summary),
-        set_up: tables::set_up(&summary.header),
+        set_up: tables::set_up(summary),
         glossary: &glossary::GLOSSARY,
         version: env!("CARGO_PKG_VERSION"),
         data: data.to_json()?,

@@ -3,7 +3,6 @@
 use ringfence_analysis::statistics::CoreStatistics;
 use ringfence_analysis::summary::{CaseSummary, Summary};
 use ringfence_analysis::verdict::{ClaimResult, Outcome};
-use ringfence_record::event::Header;
 
 use super::data::{MOST_JOBS, task_names};
 use crate::report::Report;
@@ -201,8 +200,9 @@ impl<'a> ClaimRow<'a> {
     }
 }
 
-/// Where the record comes from.
-pub fn set_up(header: &Header) -> Vec<(String, String)> {
+/// Where the record comes from, and who had which share of the last-level cache.
+pub fn set_up(summary: &Summary) -> Vec<(String, String)> {
+    let header = &summary.header;
     let kernel = header.kernel.as_deref().unwrap_or("none: a simulation");
     let seed = header.seed.to_string();
     let changed = match header.overrides.as_slice() {
@@ -225,12 +225,18 @@ pub fn set_up(header: &Header) -> Vec<(String, String)> {
         let text = format!("{path}; {size}, SHA-256 {}", input.sha256);
         (set_up::input_name(input), text)
     });
+    let of_cases = summary.cases.iter().flat_map(|case| {
+        let name = format!("Share of the cache in {}", case.name);
+        let shares = case.cache_shares.iter();
+        shares.map(move |share| (name.clone(), share.to_string()))
+    });
     let of_programs = [("Recorded by", recorder), ("Reported by", reporter)];
     let named = |(name, text): (&str, String)| (name.to_owned(), text);
     of_header
         .map(named)
         .into_iter()
         .chain(of_inputs)
+        .chain(of_cases)
         .chain(of_programs.map(named))
         .collect()
 }

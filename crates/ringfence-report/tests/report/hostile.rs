@@ -2,7 +2,7 @@
 
 use crate::sample;
 use proptest::prelude::*;
-use ringfence_record::event::Event;
+use ringfence_record::event::{ClassOfService, Event};
 use ringfence_report::{Report, html, perfetto, terminal};
 
 const HOSTILE: &str = "</script><img src=x onerror=alert(1)><!--";
@@ -27,6 +27,12 @@ fn renamed(name: &str) -> Report {
         case.gangs[0].name = name.into();
         case.tasks[0].name = name.into();
         case.threads[0].name = name.into();
+        case.classes_of_service.push(ClassOfService {
+            name: name.into(),
+            ways: vec![0],
+            colours: vec![0],
+            threads: vec![0],
+        });
     }
     events.insert(
         1,

@@ -251,6 +251,7 @@ impl Made {
                 })
                 .collect(),
             threads,
+            classes_of_service: vec![],
         }
     }
 

@@ -186,7 +186,28 @@ impl<'a> Workload<'a> {
                 .iter()
                 .map(|t| self.declare_thread(t))
                 .collect(),
+            classes_of_service: self.declare_classes(scenario, case),
         }
+    }
+
+    /// The classes of service that threads of `case` are in.
+    fn declare_classes(&self, scenario: &Scenario, case: &Case) -> Vec<event::ClassOfService> {
+        let classes = scenario.classes_of_service.iter().map(|class| {
+            let is_in = |thread: &ThreadEntry<'_>| {
+                let of_thread = self.class_of_service(scenario, case, thread);
+                of_thread.is_some_and(|of_thread| of_thread.name == class.name)
+            };
+            let threads = (0..).zip(&self.threads);
+            event::ClassOfService {
+                name: class.name.clone(),
+                ways: class.ways(),
+                colours: class.colours.clone(),
+                threads: threads
+                    .filter_map(|(index, thread)| is_in(thread).then_some(index))
+                    .collect(),
+            }
+        });
+        classes.filter(|class| !class.threads.is_empty()).collect()
     }
 
     fn declare_thread(&self, thread: &ThreadEntry<'_>) -> event::Thread {
