@@ -8,7 +8,7 @@ use ringfence_report::{csv, html, json, perfetto, terminal};
 
 // The made-up run does more than this example needs.
 #[allow(dead_code)]
-#[path = "../tests/report/sample.rs"]
+#[path = "../tests/report/sample/mod.rs"]
 mod sample;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,0 +1,207 @@
+//! Arbitrary events and arbitrary bytes.
+
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use ringfence_record::event::*;
+use ringfence_record::{Reader, Section, Writer, read_all};
+
+use crate::sample::{ends, header, record, sample_events};
+
+fn any_name() -> impl Strategy<Value = String> {
+    "\\PC{0,12}"
+}
+
+prop_compose! {
+    fn any_case()(
+        name in any_name(),
+        (duration_ns, cores) in any::<(u64, u16)>(),
+        (one_gang_at_a_time, hand_over_ns) in any::<(bool, u64)>(),
+        share in option::of(any::<(u64, u64)>()),
+        budgets in option::of(any::<(u64, u64)>()),
+        partitions in vec((any_name(), vec(any::<u16>(), 0..4)), 0..3),
+        gangs in vec((any_name(), any::<(u16, u8, Option<u64>, Option<u64>)>()), 0..3),
+        tasks in vec((any_name(), any::<(u16, u64, u64, u64)>()), 0..3),
+        threads in vec((any_name(), any::<Option<u16>>()), 0..3),
+        classes in vec((any_name(), any::<[Vec<u16>; 3]>()), 0..3),
+    ) -> Case {
+        Case {
+            name,
+            duration_ns,
+            cores,
+            claims: Claims {
+                one_gang_at_a_time,
+                hand_over_ns,
+                share: share.map(|(limit_ns, window_ns)| ShareClaim { limit_ns, window_ns }),
+                budgets: budgets.map(|(period_ns, quantum_bytes)| BudgetClaim {
+                    period_ns,
+                    quantum_bytes,
+                }),
+            },
+            partitions: partitions
+                .into_iter()
+                .map(|(name, cores)| Partition { name, cores })
+                .collect(),
+            gangs: gangs
+                .into_iter()
+                .map(|(name, (partition, priority, read, write))| Gang {
+                    name,
+                    partition,
+                    priority,
+                    tolerance_read_bytes_per_second: read,
+                    tolerance_write_bytes_per_second: write,
+                })
+                .collect(),
+            tasks: tasks
+                .into_iter()
+                .map(|(name, (gang, period_ns, deadline_ns, offset_ns))| Task {
+                    name,
+                    gang,
+                    period_ns,
+                    deadline_ns,
+                    offset_ns,
+                })
+                .collect(),
+            threads: threads
+                .into_iter()
+                .map(|(name, task)| Thread { name, task })
+                .collect(),
+            classes_of_service: classes
+                .into_iter()
+                .map(|(name, [ways, colours, threads])| ClassOfService {
+                    name,
+                    ways,
+                    colours,
+                    threads,
+                })
+                .collect(),
+        }
+    }
+}
+
+fn any_event() -> impl Strategy<Value = Event> {
+    let reason = prop_oneof![
+        Just(OffReason::Preempted),
+        Just(OffReason::Sleeping),
+        Just(OffReason::Throttled),
+        Just(OffReason::Ended),
+    ];
+    let job = any::<(u64, u16, u32)>();
+    prop_oneof![
+        job.prop_map(|(time_ns, task, job)| Event::JobReleased { time_ns, task, job }),
+        job.prop_map(|(time_ns, task, job)| Event::JobStarted { time_ns, task, job }),
+        job.prop_map(|(time_ns, task, job)| Event::JobFinished { time_ns, task, job }),
+        job.prop_map(|(time_ns, task, job)| Event::JobDropped { time_ns, task, job }),
+        any::<(u64, u16)>().prop_map(|(time_ns, thread)| Event::ThreadWoke { time_ns, thread }),
+        any::<(u64, u16, u16)>().prop_map(|(time_ns, core, thread)| Event::ThreadOn {
+            time_ns,
+            core,
+            thread
+        }),
+        (any::<(u64, u16, u16)>(), reason).prop_map(|((time_ns, core, thread), reason)| {
+            Event::ThreadOff {
+                time_ns,
+                core,
+                thread,
+                reason,
+            }
+        }),
+        any::<(u64, u16, Option<u8>)>().prop_map(|(time_ns, partition, priority)| {
+            Event::GangActive {
+                time_ns,
+                partition,
+                priority,
+            }
+        }),
+        any::<(u64, u16, Option<u64>, Option<u64>)>().prop_map(
+            |(time_ns, core, read_bytes, write_bytes)| Event::BudgetSet {
+                time_ns,
+                core,
+                read_bytes,
+                write_bytes
+            }
+        ),
+        any::<(u64, u16)>().prop_map(|(time_ns, core)| Event::Throttled { time_ns, core }),
+        any::<(u64, u16, bool)>().prop_map(|(time_ns, core, refill)| Event::Unthrottled {
+            time_ns,
+            core,
+            reason: if refill {
+                UnthrottleReason::Refill
+            } else {
+                UnthrottleReason::NoGang
+            },
+        }),
+        any::<(u64, u16, [u64; 6])>().prop_map(|(time_ns, core, totals)| Event::Counters {
+            time_ns,
+            core,
+            counters: Counters {
+                read_bytes: totals[0],
+                write_bytes: totals[1],
+                best_effort_read_bytes: totals[2],
+                best_effort_write_bytes: totals[3],
+                llc_accesses: totals[4],
+                llc_misses: totals[5],
+            },
+        }),
+        any::<(u64, u16, u64)>().prop_map(|(time_ns, thread, accesses)| Event::ThreadExecuted {
+            time_ns,
+            thread,
+            accesses
+        }),
+        (any::<u64>(), any_name()).prop_map(|(time_ns, text)| Event::Message { time_ns, text }),
+    ]
+}
+
+fn any_section() -> impl Strategy<Value = Vec<Event>> {
+    (any_case(), vec(any_event(), 0..20), any::<u64>()).prop_map(|(case, mut events, time_ns)| {
+        events.insert(0, Event::CaseBegin(Box::new(case)));
+        events.push(Event::CaseEnd { time_ns });
+        events
+    })
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read(sections in vec(any_section(), 0..4)) {
+        let events = sections.concat();
+        let bytes = record(&events);
+        let reader = Reader::new(&bytes[..]).unwrap();
+        prop_assert_eq!(reader.header(), &header());
+        prop_assert_eq!(reader.collect::<Result<Vec<_>, _>>().unwrap(), events);
+    }
+
+    #[test]
+    fn sections_built_apart_give_the_same_bytes(sections in vec(any_section(), 0..4)) {
+        let mut writer = Writer::new(Vec::new(), &header()).unwrap();
+        for events in &sections {
+            let mut section = Section::new();
+            for event in events {
+                section.write(event).unwrap();
+            }
+            writer.append_section(&section).unwrap();
+        }
+        prop_assert_eq!(writer.finish().unwrap(), record(&sections.concat()));
+    }
+
+    #[test]
+    fn no_bytes_make_a_reader_panic(
+        bytes in vec(any::<u8>(), 0..200),
+        signature in any::<bool>(),
+    ) {
+        let mut input = if signature { record(&[])[..10].to_vec() } else { Vec::new() };
+        input.extend(&bytes);
+        prop_assert!(read_all(&input).1.is_some());
+    }
+
+    #[test]
+    fn damage_with_a_good_check_does_not_panic(payload in vec(any::<u8>(), 1..100)) {
+        let good = record(&sample_events());
+        let end = ends(&good)[0] as usize;
+        let mut frame = (payload.len() as u32).to_le_bytes().to_vec();
+        frame.extend(&payload);
+        let check = crc32c::crc32c(&frame);
+        frame.extend(check.to_le_bytes());
+        let (events, error) = read_all(&[&good[..end], &frame].concat());
+        prop_assert!(!events.is_empty() && error.is_some());
+    }
+}
