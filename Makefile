@@ -77,6 +77,8 @@ bounds: ## Simulated responses against the bounds of the analysis, over 10,000 r
 
 bench: build ## Speed of the simulator, as ratios to a plain loop in the same run
 	@$(RINGFENCE) bench engine
+	@$(RINGFENCE) bench dram
+	@$(RINGFENCE) bench dram --pattern rand
 
 results: build ## Run the RT-Gang scenarios again and write docs/src/results/rt-gang.md
 	@tools/results
