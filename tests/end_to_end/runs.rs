@@ -188,6 +188,41 @@ fn a_record_names_what_was_run() {
 }
 
 #[test]
+fn a_record_names_paths_as_the_scenario_gave_them() {
+    let folder = scratch();
+    let board = folder.path().join("board.toml");
+    fs::copy(house().join("platforms/raspberry-pi-3.toml"), &board).unwrap();
+    for given in [&board.display().to_string(), "board.toml", "./board.toml"] {
+        let scenario = format!(
+            r#"
+            [scenario]
+            name = "paths"
+            platform = "{given}"
+            duration = "10 ms"
+
+            [[gang]]
+            name = "vision"
+            priority = 10
+
+            [[gang.task]]
+            name = "corners"
+            period = "10 ms"
+            program = {{ kind = "cpu", working_set = "4 KiB", cycles_per_access = 10, accesses = 10 }}
+
+            [[case]]
+            name = "rt-gang"
+            "#
+        );
+        let path = folder.path().join("paths.toml");
+        fs::write(&path, scenario).unwrap();
+        let run = format!("run -q --json -o run.rfr {}", path.display());
+        let header = ringfence(folder.path(), &run).expect(0).json()["header"].clone();
+        assert_eq!(header["inputs"][0]["path"], path.display().to_string());
+        assert_eq!(header["inputs"][1]["path"], given);
+    }
+}
+
+#[test]
 fn records_of_different_inputs_differ_in_a_comparison() {
     let folder = scratch();
     let scenario = house().join("scenarios/rt-gang/illustrative.toml");

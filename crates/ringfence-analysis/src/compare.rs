@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 
 use serde::{Deserialize, Serialize};
 
-use crate::differences::{header_differences, push_difference};
+use crate::differences::{by_key, header_differences, push_difference};
 use crate::duration::exact;
 use crate::statistics::{BestEffortStatistics, CaseStatistics, TaskStatistics};
 use crate::summary::{CaseSummary, Summary};
@@ -152,10 +152,11 @@ impl Pair {
 
 /// Sets two records side by side.
 pub fn compare(first: &Summary, second: &Summary) -> Comparison {
+    let in_second = by_key(&second.cases, case_name);
     let cases = first
         .cases
         .iter()
-        .filter_map(|case| Some(compare_cases(case, find_case(second, &case.name)?)))
+        .filter_map(|case| Some(compare_cases(case, in_second.get(&*case.name)?)))
         .collect();
     Comparison {
         differences: header_differences(&first.header, &second.header),
@@ -229,15 +230,16 @@ fn better_case(
     }
 }
 
-fn find_case<'a>(summary: &'a Summary, name: &str) -> Option<&'a CaseSummary> {
-    summary.cases.iter().find(|case| case.name == name)
+fn case_name(case: &CaseSummary) -> &str {
+    &case.name
 }
 
 fn missing_names(from: &Summary, in_other: &Summary) -> Vec<String> {
-    let names = from.cases.iter().map(|case| &case.name);
+    let in_other = by_key(&in_other.cases, case_name);
+    let names = from.cases.iter().map(case_name);
     names
-        .filter(|name| find_case(in_other, name).is_none())
-        .cloned()
+        .filter(|name| !in_other.contains_key(name))
+        .map(Into::into)
         .collect()
 }
 
@@ -248,19 +250,18 @@ fn length_ns(case: &CaseSummary) -> u64 {
 fn task_differences(first: &CaseStatistics, second: &CaseStatistics) -> Vec<Difference> {
     let mut differences = Vec::new();
     for (a, b) in matching_tasks(first, second) {
-        let name = &a.task;
-        push_difference(
-            &mut differences,
-            &format!("period of '{name}'"),
-            exact(a.period_ns),
-            exact(b.period_ns),
-        );
-        push_difference(
-            &mut differences,
-            &format!("deadline of '{name}'"),
-            exact(a.deadline_ns),
-            exact(b.deadline_ns),
-        );
+        for (what, a_ns, b_ns) in [
+            ("period", a.period_ns, b.period_ns),
+            ("deadline", a.deadline_ns, b.deadline_ns),
+            ("offset", a.offset_ns, b.offset_ns),
+        ] {
+            push_difference(
+                &mut differences,
+                &format!("{what} of '{}'", a.task),
+                exact(a_ns),
+                exact(b_ns),
+            );
+        }
     }
     differences
 }
@@ -269,10 +270,11 @@ fn matching_tasks<'a>(
     first: &'a CaseStatistics,
     second: &'a CaseStatistics,
 ) -> impl Iterator<Item = (&'a TaskStatistics, &'a TaskStatistics)> {
-    first.tasks.iter().filter_map(|a| {
-        let b = second.tasks.iter().find(|b| b.task == a.task)?;
-        Some((a, b))
-    })
+    let in_second = by_key(&second.tasks, |task| &*task.task);
+    first
+        .tasks
+        .iter()
+        .filter_map(move |a| Some((a, *in_second.get(&*a.task)?)))
 }
 
 fn compare_tasks(first: &CaseStatistics, second: &CaseStatistics) -> Vec<TaskComparison> {
@@ -341,11 +343,12 @@ fn compare_best_effort(
         let (a, b) = a.zip(b)?;
         Some(Pair::of(per_second(a, first_ns), per_second(b, second_ns)))
     };
+    let in_second = by_key(&second.best_effort, |thread| &*thread.thread);
     first
         .best_effort
         .iter()
         .filter_map(|a| {
-            let b = second.best_effort.iter().find(|b| b.thread == a.thread)?;
+            let b = in_second.get(&*a.thread)?;
             Some(BestEffortComparison {
                 thread: a.thread.clone(),
                 core_time_ns_per_second: Pair::of(

@@ -1,5 +1,7 @@
 //! What is not the same about the set-up of two records.
 
+use std::collections::BTreeMap;
+
 use ringfence_record::event::{Header, Input, InputKind};
 use serde::{Deserialize, Serialize};
 
@@ -56,21 +58,30 @@ pub(crate) fn header_differences(a: &Header, b: &Header) -> Vec<Difference> {
 fn overrides(header: &Header) -> String {
     match header.overrides.as_slice() {
         [] => "nothing".into(),
-        flags => flags.join(" "),
+        _ => header.flags(),
     }
+}
+
+/// Each of `items` under its `key`; of several with the same key, the first.
+/// Records can be long, and tell of much: each is looked up in the other here.
+pub(crate) fn by_key<'a, T, K: Ord>(
+    items: &'a [T],
+    key: impl Fn(&'a T) -> K,
+) -> BTreeMap<K, &'a T> {
+    // A later entry replaces an earlier one.
+    items.iter().rev().map(|item| (key(item), item)).collect()
 }
 
 /// Files with other contents, and those that only one side has. A run has one
 /// scenario and one platform; its traces are told apart by their paths.
 fn input_differences(first: &[Input], second: &[Input]) -> Vec<Difference> {
-    let is_same =
-        |a: &Input, b: &Input| a.kind == b.kind && (a.kind != InputKind::Trace || a.path == b.path);
+    let (in_first, in_second) = (by_key(first, identity), by_key(second, identity));
     let of_first = first
         .iter()
-        .map(|a| (Some(a), second.iter().find(|b| is_same(a, b))));
+        .map(|a| (Some(a), in_second.get(&identity(a)).copied()));
     let only_second = second
         .iter()
-        .filter(|b| !first.iter().any(|a| is_same(a, b)))
+        .filter(|b| !in_first.contains_key(&identity(b)))
         .map(|b| (None, Some(b)));
     of_first
         .chain(only_second)
@@ -83,6 +94,13 @@ fn input_differences(first: &[Input], second: &[Input]) -> Vec<Difference> {
             })
         })
         .collect()
+}
+
+/// What tells an input from the others of its run.
+fn identity(input: &Input) -> (&str, Option<&str>) {
+    let path = input.path.as_deref();
+    let kind = input.kind;
+    (kind.noun(), path.filter(|_| kind == InputKind::Trace))
 }
 
 fn input_text(input: Option<&Input>) -> String {

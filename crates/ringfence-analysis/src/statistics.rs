@@ -54,6 +54,8 @@ pub struct TaskStatistics {
     pub period_ns: u64,
     /// Relative deadline.
     pub deadline_ns: u64,
+    /// When its first job is due to be released.
+    pub offset_ns: u64,
     /// Jobs released.
     pub jobs: u64,
     /// Jobs finished, in time or not.
@@ -219,6 +221,7 @@ fn task_statistics(run: &CaseRun, index: u16) -> TaskStatistics {
         gang: run.case.gangs[usize::from(task.gang)].name.clone(),
         period_ns: task.period_ns,
         deadline_ns: task.deadline_ns,
+        offset_ns: task.offset_ns,
         jobs: jobs.len() as u64,
         finished: 0,
         missed: 0,

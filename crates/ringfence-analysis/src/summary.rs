@@ -46,8 +46,9 @@ impl Summary {
     /// Summarises a record.
     ///
     /// It passes when it is undamaged, has a case, every case can be relied on,
-    /// and every case that claims isolation passes. Other cases are there to compare with: their missed
-    /// deadlines do not count, unless no case claims isolation.
+    /// and every case that claims isolation passes. Other cases are there to
+    /// compare with: their missed deadlines do not count, unless no case claims
+    /// isolation.
     pub fn of(run: &Run) -> Self {
         let cases: Vec<CaseSummary> = run.cases.iter().map(CaseSummary::of).collect();
         let isolating = cases.iter().any(|case| case.verdict.claims_isolation);

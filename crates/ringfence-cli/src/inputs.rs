@@ -3,34 +3,30 @@
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, Read, Seek};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ringfence_record::event::{Input, InputKind};
 use ringfence_scenario::{BuiltinPlatform, FileKind, Files};
 use sha2::{Digest, Sha256};
 
 /// The real file system, which remembers what a scenario was read from.
+#[derive(Default)]
 pub struct Inputs {
-    /// Folder of the scenario; the paths in it are relative to it.
-    folder: PathBuf,
     read: RefCell<Vec<Input>>,
 }
 
 impl Inputs {
-    /// For the scenario at `path`.
-    pub fn of(path: &Path) -> Self {
-        Self {
-            folder: path.parent().map_or_else(PathBuf::new, Path::to_owned),
-            read: RefCell::default(),
-        }
-    }
-
     /// What was read, each file once, in the order of reading.
     pub fn into_read(self) -> Vec<Input> {
         self.read.into_inner()
     }
 
-    fn note(&self, kind: FileKind, path: Option<&Path>, mut contents: impl Read) -> io::Result<()> {
+    fn note(
+        &self,
+        kind: FileKind,
+        given: Option<&Path>,
+        mut contents: impl Read,
+    ) -> io::Result<()> {
         let mut hash = Sha256::new();
         let mut size_bytes = 0;
         let mut chunk = vec![0; 1 << 16];
@@ -48,7 +44,7 @@ impl Inputs {
                 FileKind::Platform => InputKind::Platform,
                 FileKind::Trace => InputKind::Trace,
             },
-            path: path.map(|path| self.as_given(kind, path)),
+            path: given.map(|path| path.display().to_string()),
             size_bytes,
             sha256: hash.finalize().iter().map(|b| format!("{b:02x}")).collect(),
         };
@@ -58,28 +54,19 @@ impl Inputs {
         }
         Ok(())
     }
-
-    /// The loader puts the scenario's folder before the paths in the scenario.
-    fn as_given(&self, kind: FileKind, path: &Path) -> String {
-        let given = match kind {
-            FileKind::Scenario => path,
-            FileKind::Platform | FileKind::Trace => path.strip_prefix(&self.folder).unwrap_or(path),
-        };
-        given.display().to_string()
-    }
 }
 
 impl Files for Inputs {
-    fn open(&self, kind: FileKind, path: &Path) -> io::Result<Box<dyn Read>> {
-        let mut file = File::open(path)?;
-        self.note(kind, Some(path), &file)?;
+    fn open(&self, kind: FileKind, folder: &Path, given: &Path) -> io::Result<Box<dyn Read>> {
+        let mut file = File::open(folder.join(given))?;
+        self.note(kind, Some(given), &file)?;
         file.rewind()?;
         Ok(Box::new(file))
     }
 
-    fn read(&self, kind: FileKind, path: &Path) -> io::Result<Vec<u8>> {
-        let bytes = std::fs::read(path)?;
-        self.note(kind, Some(path), &bytes[..])?;
+    fn read(&self, kind: FileKind, folder: &Path, given: &Path) -> io::Result<Vec<u8>> {
+        let bytes = std::fs::read(folder.join(given))?;
+        self.note(kind, Some(given), &bytes[..])?;
         Ok(bytes)
     }
 

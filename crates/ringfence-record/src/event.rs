@@ -32,6 +32,23 @@ pub struct Header {
     pub inputs: Vec<Input>,
 }
 
+impl Header {
+    /// The overrides as a command line has them, a value with white space in quotes.
+    pub fn flags(&self) -> String {
+        let flag = |flag: &String| match flag.split_once(' ') {
+            Some((name, value)) if value.contains(char::is_whitespace) => {
+                format!("{name} {value:?}")
+            }
+            _ => flag.clone(),
+        };
+        self.overrides
+            .iter()
+            .map(flag)
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+}
+
 /// A file that a run was made from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Input {

@@ -54,7 +54,7 @@ pub fn write(report: &Report, out: &mut impl Write) -> Result<(), Error> {
 fn made_from(header: &Header, out: &mut impl Write) -> Result<(), Error> {
     writeln!(out, "{}, seed {}", set_up::title(header), header.seed)?;
     if !header.overrides.is_empty() {
-        writeln!(out, "changed by {}", header.overrides.join(" "))?;
+        writeln!(out, "changed by {}", header.flags())?;
     }
     if header.inputs.is_empty() {
         return Ok(());

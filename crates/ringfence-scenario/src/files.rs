@@ -18,22 +18,25 @@ pub enum FileKind {
 }
 
 /// Where scenario, platform and trace files come from.
+///
+/// A file is `given` as on the command line or in a scenario, and lies at
+/// `folder.join(given)`: `folder` is that of the scenario, or empty.
 pub trait Files {
     /// Opens a file for reading. The stream need not be buffered.
     ///
     /// # Errors
     ///
     /// As [`File::open`].
-    fn open(&self, kind: FileKind, path: &Path) -> io::Result<Box<dyn Read>>;
+    fn open(&self, kind: FileKind, folder: &Path, given: &Path) -> io::Result<Box<dyn Read>>;
 
     /// The bytes of a file.
     ///
     /// # Errors
     ///
     /// As [`std::fs::read`].
-    fn read(&self, kind: FileKind, path: &Path) -> io::Result<Vec<u8>> {
+    fn read(&self, kind: FileKind, folder: &Path, given: &Path) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        self.open(kind, path)?.read_to_end(&mut bytes)?;
+        self.open(kind, folder, given)?.read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 
@@ -46,8 +49,8 @@ pub trait Files {
 pub struct Disk;
 
 impl Files for Disk {
-    fn open(&self, _: FileKind, path: &Path) -> io::Result<Box<dyn Read>> {
-        Ok(Box::new(File::open(path)?))
+    fn open(&self, _: FileKind, folder: &Path, given: &Path) -> io::Result<Box<dyn Read>> {
+        Ok(Box::new(File::open(folder.join(given))?))
     }
 }
 
@@ -56,7 +59,7 @@ impl Files for Disk {
 pub struct NoFiles;
 
 impl Files for NoFiles {
-    fn open(&self, _: FileKind, _: &Path) -> io::Result<Box<dyn Read>> {
+    fn open(&self, _: FileKind, _: &Path, _: &Path) -> io::Result<Box<dyn Read>> {
         Err(io::ErrorKind::NotFound.into())
     }
 }

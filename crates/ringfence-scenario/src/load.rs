@@ -222,7 +222,8 @@ fn named_platform(
         return platform_from(platform.source, &platform.file_name()).map_err(Some);
     }
     let path = base.join(text);
-    match files.read(FileKind::Platform, &path).map(String::from_utf8) {
+    let read = files.read(FileKind::Platform, base, Path::new(text));
+    match read.map(String::from_utf8) {
         Ok(Ok(source)) => platform_from(&source, &path.display().to_string()).map_err(Some),
         Ok(Err(_)) => {
             problems.report(
@@ -290,7 +291,7 @@ fn read_text(
     name: &str,
     files: &dyn Files,
 ) -> Result<String, Diagnostics> {
-    as_text(files.read(kind, path), name)
+    as_text(files.read(kind, Path::new(""), path), name)
 }
 
 /// The text of a file that was read, and that `name` names in messages.

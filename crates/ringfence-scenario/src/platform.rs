@@ -61,10 +61,14 @@ impl MemorySystem {
     /// Bytes of a page, as on every target platform.
     pub const PAGE_BYTES: u32 = 4096;
 
-    /// Into how many parts pages divide the sets of the last-level cache; at least 1.
+    /// Most page colours: their numbers fit 16 bits.
+    pub const PAGE_COLOURS_MAX: u16 = 1 << 15;
+
+    /// Into how many parts pages divide the sets of the last-level cache: a
+    /// power of two, 1 to [`Self::PAGE_COLOURS_MAX`].
     pub fn page_colours(&self) -> u16 {
         let way_bytes = self.llc.size_bytes / self.llc.ways;
-        u16::try_from((way_bytes / Self::PAGE_BYTES).max(1)).unwrap_or(u16::MAX)
+        (way_bytes / Self::PAGE_BYTES).clamp(1, Self::PAGE_COLOURS_MAX.into()) as u16
     }
 
     /// The banks of the last-level cache in which lines lie, ascending: fewer

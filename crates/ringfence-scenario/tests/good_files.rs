@@ -1,9 +1,10 @@
 //! Good files mean what they say.
 
+use std::io::{Cursor, Read};
 use std::path::Path;
 
-use ringfence_scenario::load;
 use ringfence_scenario::model::*;
+use ringfence_scenario::{FileKind, Files, PLATFORMS, load, parse};
 
 fn good(name: &str) -> Scenario {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -114,6 +115,62 @@ fn classes_of_service_arrive_in_the_model() {
     assert_eq!(
         allocated.map(|case| &case.name[..]).collect::<Vec<_>>(),
         ["unregulated"]
+    );
+}
+
+/// A file system on which every file is a Raspberry Pi 3 with a larger last-level cache.
+struct LargeCache(&'static str);
+
+impl Files for LargeCache {
+    fn open(&self, _: FileKind, _: &Path, _: &Path) -> std::io::Result<Box<dyn Read>> {
+        let named =
+            |platform: &&ringfence_scenario::BuiltinPlatform| platform.name == "raspberry-pi-3";
+        let source = PLATFORMS.iter().find(named).unwrap().source;
+        assert_eq!(source.matches("\"512 KiB\"").count(), 1);
+        let source = source.replace("\"512 KiB\"", &format!("{:?}", self.0));
+        Ok(Box::new(Cursor::new(source)))
+    }
+}
+
+#[test]
+fn every_colour_of_a_large_cache_has_a_number() {
+    let complete = include_str!("good/complete.toml");
+    let source = complete
+        .split("[[gang]]")
+        .next()
+        .unwrap()
+        .replace("\"raspberry-pi-3\"", "\"board.toml\"")
+        .replace("\"1-5,7\"", "\"500-32767\"")
+        + r#"
+            [[gang]]
+            name = "vision"
+            partition = "critical"
+            priority = 1
+            [[gang.task]]
+            name = "corners"
+            period = "20 ms"
+            program = { kind = "bandwidth", access = "read", working_set = "384 KiB" }
+            [[case]]
+            name = "rt-gang"
+        "#;
+    // 512 MiB in 16 ways: 32 MiB a way, 8192 pages.
+    let scenario = |colours| {
+        let source = source.replace("32767", colours);
+        parse(
+            &source,
+            "scenario.toml",
+            Path::new(""),
+            &LargeCache("512 MiB"),
+        )
+    };
+    let most = &scenario("8191").unwrap().classes_of_service[0];
+    assert_eq!(most.colours, (500..8192).collect::<Vec<_>>());
+    let refused = scenario("8192").unwrap_err().to_string();
+    assert!(refused.contains("expected colours 0 to 8191"), "{refused}");
+    let refused = scenario("32768").unwrap_err().to_string();
+    assert!(
+        refused.contains("expected colour numbers from 0 to 32767"),
+        "{refused}"
     );
 }
 

@@ -67,7 +67,7 @@ const SCENARIOS: [&str; 2] = [
 struct SampleFiles;
 
 impl Files for SampleFiles {
-    fn open(&self, kind: FileKind, _: &Path) -> std::io::Result<Box<dyn Read>> {
+    fn open(&self, kind: FileKind, _: &Path, _: &Path) -> std::io::Result<Box<dyn Read>> {
         let file: &[u8] = match kind {
             FileKind::Trace => include_bytes!("good/one-job.rftrace"),
             FileKind::Scenario | FileKind::Platform => &[],

@@ -108,7 +108,6 @@ fn gang(index: usize, partitions: Vec<Partition>) -> impl Strategy<Value = Gang>
                 partition,
                 priority,
                 tolerance,
-
                 class_of_service: None,
                 tasks,
             })
@@ -146,7 +145,6 @@ fn best_effort(index: usize) -> impl Strategy<Value = BestEffort> {
         threads,
         cores: (0..CORES).collect(),
         pinned,
-
         class_of_service: None,
         program,
     })

@@ -101,7 +101,6 @@ fn gang(index: usize, partitions: Vec<Partition>) -> impl Strategy<Value = Gang>
                 partition,
                 priority,
                 tolerance,
-
                 class_of_service: None,
                 tasks,
             })
@@ -120,7 +119,6 @@ fn best_effort(index: usize, cores: u16) -> impl Strategy<Value = BestEffort> {
             threads,
             cores: usable,
             pinned,
-
             class_of_service: None,
             program: compute(0, Vec::new()),
         }
@@ -292,7 +290,6 @@ fn lone_task(index: usize, cores: u16) -> impl Strategy<Value = Gang> {
                 partition: 0,
                 priority: index as u8 + 1,
                 tolerance: Tolerance::UNLIMITED,
-
                 class_of_service: None,
                 tasks: vec![Task {
                     name,
@@ -331,7 +328,6 @@ fn best_effort_threads_of_one_core_share_it_to_a_tick() {
         threads,
         cores: vec![0],
         pinned: true,
-
         class_of_service: None,
         program: compute(0, Vec::new()),
     };

@@ -48,7 +48,6 @@ fn gang(priority: u8, tasks: Vec<Task>) -> Gang {
         partition: 0,
         priority,
         tolerance: Tolerance::NONE,
-
         class_of_service: None,
         tasks,
     }
@@ -60,7 +59,6 @@ fn endless(threads: u16, cores: &[u16]) -> BestEffort {
         threads,
         cores: cores.to_vec(),
         pinned: true,
-
         class_of_service: None,
         program: compute(0, Vec::new()),
     }

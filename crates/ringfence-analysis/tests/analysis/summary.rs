@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use ringfence_analysis::compare::{Better, compare, compare_cases};
 use ringfence_analysis::run::Run;
-use ringfence_analysis::statistics::statistics;
-use ringfence_analysis::summary::Summary;
+use ringfence_analysis::statistics::{TaskStatistics, statistics};
+use ringfence_analysis::summary::{CaseSummary, Summary};
 use ringfence_analysis::verdict::{ClaimKind, Outcome, judge};
 use ringfence_record::Writer;
 use ringfence_record::event::*;
@@ -137,6 +137,56 @@ fn a_comparison_says_what_differs_and_which_is_better() {
 }
 
 #[test]
+fn a_comparison_says_which_tasks_are_declared_differently() {
+    let first = summary(&record(1, &[good()]));
+    let mut other = good();
+    declare(&mut other, |case| {
+        case.tasks[0].period_ns = 25_000;
+        case.tasks[1].offset_ns = 30;
+    });
+    let second = summary(&record(1, &[other]));
+    let comparison = compare(&first, &second);
+    let differences = comparison.cases[0].differences.iter();
+    let whats: Vec<&str> = differences.map(|difference| &*difference.what).collect();
+    assert_eq!(whats, ["period of 'high'", "offset of 'low'"]);
+}
+
+/// A record can name many files, cases and tasks. Looking for each of one among
+/// all of the other would take hours here.
+#[test]
+fn records_that_name_very_much_are_compared() {
+    const MANY: usize = 300_000;
+    let mut first = summary(&record(1, &[good()]));
+    let input = |number| Input {
+        kind: InputKind::Trace,
+        path: Some(format!("{number}.rftrace")),
+        size_bytes: 1,
+        sha256: "5c".into(),
+    };
+    first.header.inputs = (0..MANY).map(input).collect();
+    let unreadable = |number| CaseSummary {
+        name: format!("c{number}"),
+        statistics: None,
+        ..first.cases[0].clone()
+    };
+    let cases: Vec<_> = (0..MANY / 10).map(unreadable).collect();
+    first.cases.extend(cases);
+    let statistics = first.cases[0].statistics.as_mut().unwrap();
+    let task = statistics.tasks[0].clone();
+    statistics
+        .tasks
+        .extend((0..MANY).map(|number| TaskStatistics {
+            task: format!("t{number}"),
+            ..task.clone()
+        }));
+    let mut second = first.clone();
+    second.header.inputs.reverse();
+    let comparison = compare(&first, &second);
+    assert!(comparison.differences.is_empty());
+    assert_eq!(comparison.cases.len(), first.cases.len());
+}
+
+#[test]
 fn a_comparison_says_which_inputs_differ() {
     let input = |kind, path: &str, sha256: &str| Input {
         kind,
@@ -153,7 +203,7 @@ fn a_comparison_says_which_inputs_differ() {
         summary(&record_of(&header, &[good()]))
     };
     let first = of(
-        &["--case rt-gang"],
+        &["--case rt-gang", "--duration 200 ms"],
         &[
             input(InputKind::Scenario, "a.toml", "5c"),
             input(InputKind::Platform, "board.toml", "b0"),
@@ -179,7 +229,11 @@ fn a_comparison_says_which_inputs_differ() {
     assert_eq!(
         told,
         [
-            ["changed by the command line", "--case rt-gang", "nothing"],
+            [
+                "changed by the command line",
+                "--case rt-gang --duration \"200 ms\"",
+                "nothing"
+            ],
             [
                 "platform file",
                 "board.toml (SHA-256 b0)",

@@ -18,7 +18,7 @@ use crate::progress::CaseBars;
 
 /// Runs every case, writes the record and prints what it proves.
 pub fn run(arguments: &Run) -> Result<Outcome, Failure> {
-    let inputs = Inputs::of(&arguments.selection.scenario);
+    let inputs = Inputs::default();
     let scenario = selection::load(&arguments.selection, &inputs)?;
     if arguments.dry_run {
         return plan::show(&scenario, arguments.json);

@@ -207,7 +207,7 @@ pub fn set_up(header: &Header) -> Vec<(String, String)> {
     let seed = header.seed.to_string();
     let changed = match header.overrides.as_slice() {
         [] => "nothing".to_owned(),
-        flags => flags.join(" "),
+        _ => header.flags(),
     };
     let recorder = format!("ringfence {}", header.ringfence_version);
     let reporter = format!("ringfence {}", env!("CARGO_PKG_VERSION"));

@@ -85,6 +85,7 @@ impl Checker<'_> {
         let Some(scheduling) = self.case_scheduling(table, preset) else {
             return Vec::new();
         };
+        let cache_allocation = self.cache_allocation(table, &gangs, &best_effort);
         let flag = |field: &Option<Located<Flag>>, default: bool| {
             field.as_ref().map_or(default, |flag| flag.value.0)
         };
@@ -95,7 +96,7 @@ impl Checker<'_> {
                 &table.regulation,
                 preset.is_some_and(|preset| preset.regulation),
             ),
-            cache_allocation: self.cache_allocation(table),
+            cache_allocation,
             interference: flag(&table.interference, true),
             gangs,
             best_effort,
@@ -108,15 +109,35 @@ impl Checker<'_> {
         }
     }
 
-    fn cache_allocation(&mut self, table: &CaseTable) -> bool {
+    /// Whether the case allocates the cache to the classes of service of its participants.
+    fn cache_allocation(
+        &mut self,
+        table: &CaseTable,
+        gangs: &[usize],
+        best_effort: &[usize],
+    ) -> bool {
         let Some(flag) = table.cache_allocation.as_ref().filter(|flag| flag.value.0) else {
             return false;
         };
-        if self.file.class_of_service.is_empty() {
+        let file = self.file;
+        let of_gangs = gangs
+            .iter()
+            .map(|&gang| &file.gang[gang].value.class_of_service);
+        let of_best_effort = best_effort
+            .iter()
+            .map(|&entry| &file.best_effort[entry].value.class_of_service);
+        if file.class_of_service.is_empty() {
             self.problems.report(
                 flag.span,
                 "cache allocation without a class of service",
                 "a `[[class_of_service]]`, and gangs or best-effort work that name it",
+            );
+        } else if self.complete && of_gangs.chain(of_best_effort).all(Option::is_none) {
+            self.problems.report_with_help(
+                flag.span,
+                "cache allocation in a case without work of a class of service",
+                "a gang or best-effort work of the case that names its `class_of_service`",
+                "or leave `cache_allocation` out",
             );
         }
         true

@@ -72,13 +72,13 @@ impl Checker<'_> {
 
     /// The class of service that a gang or best-effort work names.
     pub(super) fn class_named(&mut self, name: Option<&Located<Name>>) -> Option<usize> {
+        let name = name?;
         let known: Vec<&str> = self
             .file
             .class_of_service
             .iter()
             .map(|class| class.value.name.value.0.as_str())
             .collect();
-        let name = name?;
         self.find("class of service", &name.value.0, name.span, &known)
     }
 }

@@ -141,6 +141,7 @@ fn l1(table: &L1Table, core: &CoreModel, line_bytes: u64, problems: &mut Problem
 }
 
 fn llc(table: &LlcTable, line_bytes: u64, problems: &mut Problems) -> Llc {
+    refuse_large_ways(table, problems);
     Llc {
         size_bytes: cache_size(&table.size, table.ways.value.0, line_bytes, problems),
         ways: u32_of(&table.ways),
@@ -161,6 +162,24 @@ fn llc(table: &LlcTable, line_bytes: u64, problems: &mut Problems) -> Llc {
             .as_ref()
             .map_or(Inclusion::NonInclusive, |inclusion| inclusion.value.into()),
         replacement: table.replacement.value.into(),
+    }
+}
+
+/// Page colours are numbered.
+fn refuse_large_ways(table: &LlcTable, problems: &mut Problems) {
+    let way_bytes = table.size.value.0 / table.ways.value.0;
+    let colours = u64::from(MemorySystem::PAGE_COLOURS_MAX);
+    let most_bytes = colours * u64::from(MemorySystem::PAGE_BYTES);
+    if way_bytes > most_bytes {
+        problems.report_with_help(
+            table.size.span,
+            format!("a way of {}", SIZE.format(way_bytes)),
+            format!(
+                "at most {} in a way of the last-level cache, which is {colours} page colours",
+                SIZE.format(most_bytes)
+            ),
+            "raise `ways` or shrink the cache",
+        );
     }
 }
 

@@ -13,12 +13,13 @@ use crate::model::Trace;
 
 impl Checker<'_> {
     pub(super) fn trace(&mut self, trace: &file::Trace) -> Option<Trace> {
-        let path = self.base.join(&trace.file.value.0);
+        let given = Path::new(&trace.file.value.0);
+        let path = self.base.join(given);
         let span = trace.file.span;
         // Every block is read once and checked; accesses are decoded when the trace is replayed.
         let jobs = self
             .files
-            .open(FileKind::Trace, &path)
+            .open(FileKind::Trace, self.base, given)
             .map_err(Error::from)
             .and_then(|input| Reader::new(input)?.count_jobs())
             .map_err(|error| self.refuse_trace(&path, span, &error))

@@ -16,22 +16,28 @@ struct Work<'a> {
     name: &'a Located<Name>,
     threads: u64,
     program: &'a Located<Program>,
+    /// Name of its class of service.
+    class: Option<&'a str>,
 }
 
 impl Checker<'_> {
     /// Checks names, threads, programs and memory of all work.
     pub(super) fn work_as_a_whole(&mut self) {
         let file = self.file;
-        let tasks = file.gang.iter().flat_map(|gang| &gang.value.task);
-        let tasks = tasks.map(|task| Work {
-            name: &task.value.name,
-            threads: u64::from(threads(&task.value.threads)),
-            program: &task.value.program,
+        let tasks = file.gang.iter().flat_map(|gang| {
+            let class = class_name(&gang.value.class_of_service);
+            gang.value.task.iter().map(move |task| Work {
+                name: &task.value.name,
+                threads: u64::from(threads(&task.value.threads)),
+                program: &task.value.program,
+                class,
+            })
         });
         let best_effort = file.best_effort.iter().map(|entry| Work {
             name: &entry.value.name,
             threads: u64::from(threads(&entry.value.threads)),
             program: &entry.value.program,
+            class: class_name(&entry.value.class_of_service),
         });
         let work: Vec<Work<'_>> = tasks.chain(best_effort).collect();
         refuse_duplicates(
@@ -42,6 +48,7 @@ impl Checker<'_> {
         self.refuse_too_many_threads(&work);
         self.refuse_mixed_programs(&work);
         self.refuse_too_much_memory(&work);
+        self.refuse_too_much_memory_in_colours(&work);
     }
 
     fn refuse_too_many_threads(&mut self, work: &[Work<'_>]) {
@@ -99,6 +106,48 @@ impl Checker<'_> {
             );
         }
     }
+
+    /// The pages of a class of service have its colours, where a case says so.
+    fn refuse_too_much_memory_in_colours(&mut self, work: &[Work<'_>]) {
+        let allocates = self.file.case.iter().any(|case| {
+            let flag = &case.value.cache_allocation;
+            flag.as_ref().is_some_and(|flag| flag.value.0)
+        });
+        let Some(memory) = self.platform.memory.as_ref().filter(|_| allocates) else {
+            return;
+        };
+        let all_colours = u64::from(memory.page_colours());
+        let colour_bytes = memory.dram.capacity_bytes() / all_colours;
+        for class in &self.file.class_of_service {
+            let Some(colours) = &class.value.colours else {
+                continue;
+            };
+            let name = class.value.name.value.0.as_str();
+            let colours = colours.value.0.len() as u64;
+            let most_bytes = colours.saturating_mul(colour_bytes);
+            let of_class = |work: &Work<'_>| match work.class {
+                Some(class) if class == name => memory_bytes(work),
+                _ => 0,
+            };
+            if let Some(work) = first_above(work, most_bytes, of_class) {
+                self.problems.report_with_help(
+                    work.program.span,
+                    format!(
+                        "more than {} of working sets of class of service `{name}` up to `{}`",
+                        SIZE.format(most_bytes),
+                        work.name.value.0
+                    ),
+                    format!("at most the memory of its {colours} of {all_colours} colours"),
+                    "give the class more colours or its work smaller working sets",
+                );
+            }
+        }
+    }
+}
+
+/// The name in a field `class_of_service`.
+fn class_name(field: &Option<Located<Name>>) -> Option<&str> {
+    field.as_ref().map(|name| name.value.0.as_str())
 }
 
 /// The first work with which the sum of `amount` exceeds `most`.

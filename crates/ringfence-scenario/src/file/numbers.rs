@@ -9,9 +9,7 @@ use toml::de::DeValue;
 use super::value::whole_number;
 use super::{Decode, describe, shortened};
 use crate::diagnostic::{Problems, Span};
-
-/// Numbers are below this: cores of the largest platform.
-pub const NUMBERS_MAX: u16 = 512;
+use crate::platform::MemorySystem;
 
 /// What is numbered.
 pub trait Kind {
@@ -19,15 +17,17 @@ pub trait Kind {
     const ONE: &'static str;
     /// Many of them; the schema's name with a capital letter.
     const MANY: &'static str;
+    /// Most of them that a platform can have: numbers are below this.
+    const MOST: u16;
 }
 
-/// Numbers below [`NUMBERS_MAX`], in the order of the file, without repetition; never empty.
+/// Numbers below [`Kind::MOST`], in the order of the file, without repetition; never empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Numbers<K>(pub Vec<u16>, PhantomData<K>);
 
 /// Declares a kind of numbers and its list.
 macro_rules! numbers {
-    ($(#[$meta:meta])* $list:ident of $kind:ident: $one:literal, $many:literal) => {
+    ($(#[$meta:meta])* $list:ident of $kind:ident: $one:literal, $many:literal, $most:expr) => {
         /// See the list of these.
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub enum $kind {}
@@ -35,6 +35,7 @@ macro_rules! numbers {
         impl Kind for $kind {
             const ONE: &'static str = $one;
             const MANY: &'static str = $many;
+            const MOST: u16 = $most;
         }
 
         $(#[$meta])*
@@ -44,15 +45,15 @@ macro_rules! numbers {
 
 numbers! {
     /// Cores of a platform.
-    Cores of Core: "core", "cores"
+    Cores of Core: "core", "cores", 512
 }
 numbers! {
     /// Ways of the last-level cache.
-    Ways of Way: "way", "ways"
+    Ways of Way: "way", "ways", 64
 }
 numbers! {
     /// Page colours of the last-level cache.
-    Colours of Colour: "colour", "colours"
+    Colours of Colour: "colour", "colours", MemorySystem::PAGE_COLOURS_MAX
 }
 
 /// Why a list of numbers is none.
@@ -71,17 +72,17 @@ impl<K: Kind> Decode for Numbers<K> {
 
     fn decode(value: &DeValue<'_>, span: Span, problems: &mut Problems) -> Option<Self> {
         let numbers = match value {
-            DeValue::String(text) => parse_ranges(text),
+            DeValue::String(text) => parse_ranges::<K>(text),
             DeValue::Array(items) => items
                 .iter()
-                .map(|item| number(whole_number(item.get_ref())))
+                .map(|item| number::<K>(whole_number(item.get_ref())))
                 .collect(),
             other => {
                 problems.report(span, describe(other), Self::expected());
                 return None;
             }
         };
-        match numbers.and_then(distinct) {
+        match numbers.and_then(distinct::<K>) {
             Ok(numbers) => Some(Self(numbers, PhantomData)),
             Err(error) => {
                 report::<K>(&error, value, span, problems);
@@ -91,21 +92,21 @@ impl<K: Kind> Decode for Numbers<K> {
     }
 }
 
-fn parse_ranges(text: &str) -> Result<Vec<u16>, NumbersError> {
+fn parse_ranges<K: Kind>(text: &str) -> Result<Vec<u16>, NumbersError> {
     if text.trim().is_empty() {
         return Err(NumbersError::Empty);
     }
     let mut numbers = Vec::new();
     for range in text.split(',') {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
-        let first = number(digits(first))?;
-        let last = number(digits(last))?;
+        let first = number::<K>(digits(first))?;
+        let last = number::<K>(digits(last))?;
         if first > last {
             return Err(NumbersError::Backwards(first, last));
         }
         numbers.extend(first..=last);
-        if numbers.len() > usize::from(NUMBERS_MAX) {
-            numbers = distinct(numbers)?;
+        if numbers.len() > usize::from(K::MOST) {
+            numbers = distinct::<K>(numbers)?;
         }
     }
     Ok(numbers)
@@ -117,19 +118,19 @@ fn digits(text: &str) -> Option<u64> {
     text.parse().ok().filter(|_| all_digits)
 }
 
-fn number(number: Option<u64>) -> Result<u16, NumbersError> {
+fn number<K: Kind>(number: Option<u64>) -> Result<u16, NumbersError> {
     let number = number.ok_or(NumbersError::Malformed)?;
     u16::try_from(number)
         .ok()
-        .filter(|&number| number < NUMBERS_MAX)
+        .filter(|&number| number < K::MOST)
         .ok_or(NumbersError::TooLarge)
 }
 
-fn distinct(numbers: Vec<u16>) -> Result<Vec<u16>, NumbersError> {
+fn distinct<K: Kind>(numbers: Vec<u16>) -> Result<Vec<u16>, NumbersError> {
     if numbers.is_empty() {
         return Err(NumbersError::Empty);
     }
-    let mut seen = [false; NUMBERS_MAX as usize];
+    let mut seen = vec![false; usize::from(K::MOST)];
     for &number in &numbers {
         if std::mem::replace(&mut seen[usize::from(number)], true) {
             return Err(NumbersError::Repeated(number));
@@ -163,7 +164,7 @@ fn report<K: Kind>(error: &NumbersError, value: &DeValue<'_>, span: Span, proble
         NumbersError::TooLarge => problems.report(
             span,
             shown,
-            format!("{one} numbers from 0 to {}", NUMBERS_MAX - 1),
+            format!("{one} numbers from 0 to {}", K::MOST - 1),
         ),
     }
 }
@@ -184,7 +185,7 @@ impl<K: Kind> JsonSchema for Numbers<K> {
             "anyOf": [
                 {"type": "string", "pattern": r"^\s*[0-9]+\s*(-\s*[0-9]+\s*)?(,\s*[0-9]+\s*(-\s*[0-9]+\s*)?)*$"},
                 {"type": "array", "minItems": 1, "uniqueItems": true,
-                 "items": {"type": "integer", "minimum": 0, "maximum": NUMBERS_MAX - 1}},
+                 "items": {"type": "integer", "minimum": 0, "maximum": K::MOST - 1}},
             ],
             "examples": ["0-3,8", [0, 1]],
         })

@@ -248,7 +248,7 @@ file_table! {
         /// Default: as the preset; otherwise `false`.
         pub regulation: Option<Located<Flag>>,
         /// Whether classes of service get their shares of the last-level cache,
-        /// and no more. Default: `false`.
+        /// and no more; some work of the case must name one. Default: `false`.
         pub cache_allocation: Option<Located<Flag>>,
         /// Whether the `slowed_by` factors of compute programs apply. Default: `true`.
         pub interference: Option<Located<Flag>>,

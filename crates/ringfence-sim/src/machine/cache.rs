@@ -28,6 +28,18 @@ impl WayMask {
     fn without(self, way: usize) -> Self {
         Self(self.0 & !(1 << way))
     }
+
+    /// Those of them that a set of `ways` has; 1 to 64.
+    fn below(self, ways: usize) -> Self {
+        Self(self.0 & u64::MAX >> (64 - ways))
+    }
+
+    /// A way drawn uniformly; there must be one.
+    fn draw(self, random: &mut SplitMix64) -> usize {
+        let before = random.below(self.0.count_ones().into());
+        let rest = (0..before).fold(self.0, |rest, _| rest & (rest - 1));
+        rest.trailing_zeros() as usize
+    }
 }
 
 /// A line that gave up its place.
@@ -185,12 +197,12 @@ impl Cache {
             let slot = set[way];
             ways.contains(way) && (slot & PENDING == 0 || !on_its_way(line_of(slot)))
         };
+        // Asking whether a line is on its way takes time: only of the one that would go.
         let way = match &mut self.random {
             None => {
                 let used_at = &self.used_at[base..base + self.ways];
                 let mut ways = ways;
                 loop {
-                    // Asking whether a line is on its way takes time: only of the oldest.
                     let oldest = (0..set.len())
                         .filter(|&way| ways.contains(way))
                         .min_by_key(|&way| used_at[way]);
@@ -203,8 +215,15 @@ impl Cache {
             Some(random) => {
                 let is_empty = |&way: &usize| ways.contains(way) && set[way] & VALID == 0;
                 (0..set.len()).find(is_empty).or_else(|| {
-                    let first = random.below(set.len() as u64) as usize;
-                    (first..set.len()).chain(0..first).find(free)
+                    let mut ways = ways.below(set.len());
+                    while ways.0 != 0 {
+                        let way = ways.draw(random);
+                        if free(&way) {
+                            return Some(way);
+                        }
+                        ways = ways.without(way);
+                    }
+                    None
                 })
             }
         }?;
@@ -397,6 +416,62 @@ mod tests {
                     prop_assert!(cache.find(line).is_some(), "line {line} lost its place");
                 }
             }
+        }
+    }
+
+    /// Victims by way in one full set of 16 ways, of lines that may take `ways`.
+    fn random_victims(ways: WayMask, on_its_way: impl Fn(u64) -> bool, misses: u64) -> [u64; 16] {
+        let mut cache = Cache::new(
+            16 * LINE_BYTES,
+            16,
+            LINE_BYTES,
+            1 << 20,
+            Replacement::Random,
+            3,
+        )
+        .unwrap();
+        for line in 0..16 {
+            let place = cache.choose(line, WayMask::ALL, |_| false).unwrap();
+            cache.put(place, line, false, true);
+        }
+        let mut victims = [0; 16];
+        for _ in 0..misses {
+            victims[cache.choose(16, ways, &on_its_way).unwrap().slot] += 1;
+        }
+        victims
+    }
+
+    #[test]
+    fn random_replacement_treats_the_ways_of_a_mask_alike() {
+        const MISSES: u64 = 40_000;
+        let victims = random_victims(WayMask(0x00f0), |_| false, MISSES);
+        assert_eq!(victims[4..8].iter().sum::<u64>(), MISSES);
+        // A quarter of the misses each; the standard deviation is 87.
+        let fair = |&count: &u64| count.abs_diff(MISSES / 4) <= 5 * 87;
+        assert!(victims[4..8].iter().all(fair), "{victims:?}");
+    }
+
+    #[test]
+    fn random_replacement_treats_the_ways_beside_lines_on_their_way_alike() {
+        const MISSES: u64 = 40_000;
+        const COMPLETE: [usize; 4] = [0, 1, 8, 12];
+        let on_its_way = |line| !COMPLETE.contains(&(line as usize));
+        let victims = random_victims(WayMask::ALL, on_its_way, MISSES);
+        let fair = |way: usize| victims[way].abs_diff(MISSES / 4) <= 5 * 87;
+        assert!(COMPLETE.into_iter().all(fair), "{victims:?}");
+    }
+
+    #[test]
+    fn random_replacement_draws_one_number_where_every_way_is_free() {
+        let mut cache = cache(Replacement::Random);
+        for line in (0..).step_by(SETS as usize).take(WAYS as usize) {
+            let place = cache.choose(line, WayMask::ALL, |_| false).unwrap();
+            cache.put(place, line, false, false);
+        }
+        let mut random = SplitMix64::new(3);
+        for _ in 0..100 {
+            let place = cache.choose(64, WayMask::ALL, |_| false).unwrap();
+            assert_eq!(place.slot as u64, random.below(WAYS.into()));
         }
     }
 }

@@ -33,12 +33,30 @@ pub enum MachineError {
     },
     /// The programs need more memory than the platform has.
     #[error(
-        "programs need {needed_bytes} more bytes, but only {free_bytes} of the platform's DRAM are free; shrink their working sets"
+        "`{task}` needs {needed_bytes} bytes, but only {free_bytes} of the platform's DRAM are free; shrink the working sets"
     )]
     OutOfMemory {
+        /// Task or best-effort work that found too little.
+        task: String,
         /// Bytes asked for.
         needed_bytes: u64,
         /// Bytes left.
+        free_bytes: u64,
+    },
+    /// The programs of a class of service need more memory than its colours have.
+    #[error(
+        "`{task}` needs {needed_bytes} bytes, but only {free_bytes} of the {colours} colours of class of service `{class}` are free; give the class more colours or shrink its working sets"
+    )]
+    OutOfColours {
+        /// Task or best-effort work that found too little.
+        task: String,
+        /// Its class of service.
+        class: String,
+        /// Colours of the class.
+        colours: usize,
+        /// Bytes asked for.
+        needed_bytes: u64,
+        /// Bytes left in these colours.
         free_bytes: u64,
     },
     /// A program that keeps to one bank of the last-level cache finds too few lines in it.

@@ -1,10 +1,10 @@
 //! The exact engine: every access through L1, last-level cache and DRAM.
 
-use ringfence_scenario::model::{ClassOfService, LinkedLists, Program};
+mod tasks;
+
 use ringfence_scenario::platform::{Inclusion, Platform};
 
 use super::agenda::{Agenda, MAX_COMPONENTS, NEVER};
-use super::cache::WayMask;
 use super::core::{Core, Reason, Step};
 use super::dram::address::Decoder;
 use super::dram::channel::ChannelCounts;
@@ -13,8 +13,7 @@ use super::error::MachineError;
 use super::llc::{Llc, Request, RequestKind, Served, Surroundings};
 use super::pages::PageAllocator;
 use super::{CoreTraffic, Machine, Picoseconds, Stop, StreamId, TrafficLimit};
-use crate::program::{Clock, Stream, Task};
-use crate::random::SplitMix64;
+use crate::program::{Clock, Stream};
 
 /// A modelled board.
 ///
@@ -127,57 +126,6 @@ impl ExactMachine {
             machine.schedule_channel(channel);
         }
         Ok(machine)
-    }
-
-    /// Adds a task's program; one stream per thread, in order.
-    ///
-    /// The threads share the task's memory. A best-effort program is endless:
-    /// it starts over at its end instead of stopping there, and has no phases. Where the memory
-    /// lies and what the program draws at random depends on the machine's seed
-    /// and on `name`, and not on the other tasks: two runs compare like with like.
-    /// Without a class of service the task may have all of the last-level cache.
-    ///
-    /// # Errors
-    /// When the program does not fit the memory, cannot be read or is a compute program.
-    pub fn add_task(
-        &mut self,
-        name: &str,
-        program: &Program,
-        threads: u16,
-        is_best_effort: bool,
-        class: Option<&ClassOfService>,
-    ) -> Result<Vec<StreamId>, MachineError> {
-        let mut random = SplitMix64::of(self.seed, name);
-        let task = Task {
-            threads,
-            endless: is_best_effort,
-            line_bytes: self.line_bytes,
-            clock: self.clock,
-            seed: random.next_u64(),
-        };
-        let sources = task.sources(program)?;
-        let bytes = sources.lines * u64::from(self.line_bytes);
-        let colours = class.map_or(&self.all_colours[..], |class| &class.colours);
-        let region = self.pages.allocate(bytes, colours, &mut random)?;
-        let ways = class.map_or(WayMask::ALL, |class| WayMask(class.way_mask));
-        let first = self.streams.len() as u32;
-        for source in sources.threads {
-            let region = region.clone();
-            let mut stream = Stream::new(source, region, is_best_effort, ways, self.line_bytes);
-            if let Program::LinkedLists(LinkedLists {
-                bank: Some(bank),
-                lists,
-                ..
-            }) = *program
-            {
-                let is_in_bank = |line| self.llc.bank_of(line) == usize::from(bank);
-                stream
-                    .keep(is_in_bank)
-                    .map_err(|lines| MachineError::FewLinesInBank { bank, lines, lists })?;
-            }
-            self.streams.push(stream);
-        }
-        Ok((first..self.streams.len() as u32).map(StreamId).collect())
     }
 
     /// Simulated time reached.

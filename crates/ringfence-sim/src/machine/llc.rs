@@ -120,31 +120,25 @@ pub(super) struct Surroundings {
 impl Llc {
     pub(super) fn new(parameters: &Parameters, around: Surroundings) -> Result<Self, MachineError> {
         let functions = parameters.bank_functions.len();
-        for (what, value, highest) in [
-            ("llc.mshrs", u64::from(parameters.mshrs), 4096),
-            (
-                "llc.write_back_buffer",
-                u64::from(parameters.write_back_buffer),
-                4096,
-            ),
-            (
-                "llc.mshrs_per_bank",
-                u64::from(parameters.mshrs_per_bank),
-                4096,
-            ),
-            (
-                "number of llc.bank_functions plus 1",
-                functions as u64 + 1,
-                9,
-            ),
+        for (what, value) in [
+            ("llc.mshrs", parameters.mshrs),
+            ("llc.mshrs_per_bank", parameters.mshrs_per_bank),
+            ("llc.write_back_buffer", parameters.write_back_buffer),
         ] {
-            if !(1..=highest).contains(&value) {
+            if !(1..=4096).contains(&value) {
                 return Err(MachineError::OutOfRange {
                     what,
-                    value,
-                    expected: "1 to 4096 MSHRs and places to write back, at most 8 bank functions",
+                    value: value.into(),
+                    expected: "1 to 4096",
                 });
             }
+        }
+        if functions > 6 {
+            return Err(MachineError::OutOfRange {
+                what: "number of llc.bank_functions",
+                value: functions as u64,
+                expected: "at most 6",
+            });
         }
         let requests = around.cores * around.entries_per_core * 2;
         let idle = Register {

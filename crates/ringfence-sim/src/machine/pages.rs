@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use ringfence_scenario::platform::{MemorySystem, PagePlacement};
 
-use super::error::MachineError;
 use crate::random::SplitMix64;
 
 /// Bytes of a page.
@@ -22,6 +21,13 @@ pub(super) struct PageAllocator {
     /// Colours of the last-level cache: frame `f` has colour `f % colours`.
     colours: u64,
     placement: PagePlacement,
+}
+
+/// Too few frames are free.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct NoFrames {
+    /// Bytes left.
+    pub(super) free_bytes: u64,
 }
 
 /// The frames of a task's memory, by page; its threads share them.
@@ -42,7 +48,7 @@ impl PageAllocator {
         bytes: u64,
         colours: &[u16],
         random: &mut SplitMix64,
-    ) -> Result<Region, MachineError> {
+    ) -> Result<Region, NoFrames> {
         let pages = bytes.div_ceil(PAGE_BYTES);
         let good = Coloured {
             colours,
@@ -51,8 +57,7 @@ impl PageAllocator {
         };
         let free = good.frames().filter(|&frame| !self.used[frame]).count() as u64;
         if pages > free {
-            return Err(MachineError::OutOfMemory {
-                needed_bytes: bytes,
+            return Err(NoFrames {
                 free_bytes: free * PAGE_BYTES,
             });
         }

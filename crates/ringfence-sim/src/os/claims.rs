@@ -48,11 +48,11 @@ fn hand_over_ns(platform: &Platform) -> u64 {
 
 /// Most bytes that a core moves between reaching its limit and standing still.
 ///
-/// These are the lines under way when the limit is reached (outstanding misses
-/// and waiting stores), and what the core can add, at the rate of the memory
-/// bus or of its own issue, until the counter's interrupt arrives. Every line
-/// may push a dirty line out of the L1 and another one out of the LLC, so twice
-/// as many may be written as are read.
+/// These are the lines under way when the limit is reached (outstanding misses,
+/// waiting stores and prefetches), and what the core can add, at the rate of the
+/// memory bus or of its own issue, until the counter's interrupt arrives. Every
+/// line may push a dirty line out of the L1 and another one out of the LLC, so
+/// twice as many may be written as are read.
 fn quantum_bytes(platform: &Platform) -> u64 {
     let Some(memory) = &platform.memory else {
         return 0;
@@ -82,9 +82,9 @@ fn bus_line_ps(memory: &MemorySystem) -> u64 {
 ///
 /// Before it is served, one after the other and on one bank: everything that
 /// any core can have under way, each with a dirty line to write first; a full
-/// write-back buffer and write queue; and, because FR-FCFS lets younger row hits go before an older
-/// request, once every line of the row that is open in front of it. A refresh
-/// hits it at both ends.
+/// write-back buffer and write queue; and, because FR-FCFS lets younger row hits
+/// go before an older request, once every line of the row that is open in front
+/// of it. A refresh hits it at both ends.
 ///
 /// That assumes that younger requests go before it in one row only, each line
 /// once, because a line that was fetched stays in the LLC meanwhile. Requests

@@ -11,7 +11,7 @@ use crate::machine::Picoseconds;
 use crate::machine::error::MachineError;
 use crate::machine::rotating::{Links, RotatingQueue};
 
-/// No line: nothing is written back for the miss.
+/// No line: no write-back waits in this place.
 const NONE: u64 = u64::MAX;
 
 /// What one event of a controller brought.
@@ -19,9 +19,9 @@ const NONE: u64 = u64::MAX;
 pub(in crate::machine) enum DramEvent {
     /// Nothing for the cache.
     Internal,
-    /// The data of the miss are back at the cache.
+    /// The data that this register waits for are back at the cache.
     Data(u16),
-    /// The write-back of the miss left the cache.
+    /// The write-back in this place of the buffer left the cache.
     WriteAccepted(u16),
 }
 
@@ -35,25 +35,27 @@ pub(in crate::machine) struct Controller {
     clock_ps: Picoseconds,
     to_channel_ps: Picoseconds,
     from_channel_ps: Picoseconds,
-    /// Waiting requests by miss; ready times are clocks of the channel.
+    /// Waiting reads by register; ready times are clocks of the channel.
     reads: RotatingQueue,
     read_links: Links,
+    /// Waiting write-backs by place; ready times as for reads.
     writes: RotatingQueue,
     write_links: Links,
-    /// Line read for a miss.
+    /// Line read for a register.
     read_lines: Vec<u64>,
-    /// Line written back for a miss, as long as it waits here.
+    /// Line written back from a place, as long as it waits here.
     write_lines: Vec<u64>,
     /// Data on their way back, in order of time.
     returns: VecDeque<(Picoseconds, u16)>,
 }
 
 impl Controller {
+    /// The channels of `dram` are alike. Registers and places are below `numbers`.
     pub(in crate::machine) fn new(
         dram: &Dram,
         line_bytes: u32,
         cores: usize,
-        misses: usize,
+        numbers: usize,
     ) -> Result<Self, MachineError> {
         let link_ps = Picoseconds::from(dram.controller.link_ps);
         Ok(Self {
@@ -63,12 +65,12 @@ impl Controller {
             to_channel_ps: link_ps / 2,
             from_channel_ps: link_ps - link_ps / 2,
             reads: RotatingQueue::new(cores),
-            read_links: Links::new(misses),
+            read_links: Links::new(numbers),
             writes: RotatingQueue::new(cores),
-            write_links: Links::new(misses),
-            read_lines: vec![0; misses],
-            write_lines: vec![NONE; misses],
-            returns: VecDeque::with_capacity(misses),
+            write_links: Links::new(numbers),
+            read_lines: vec![0; numbers],
+            write_lines: vec![NONE; numbers],
+            returns: VecDeque::with_capacity(numbers),
         })
     }
 
@@ -80,26 +82,32 @@ impl Controller {
         (now + self.to_channel_ps).div_ceil(self.clock_ps)
     }
 
-    /// Sends the read of `miss` for `core`.
-    pub(in crate::machine) fn read(&mut self, now: Picoseconds, core: usize, miss: u16, line: u64) {
-        self.read_lines[usize::from(miss)] = line;
+    /// Sends the read that `register` of the last-level cache waits for, for `core`.
+    pub(in crate::machine) fn read(
+        &mut self,
+        now: Picoseconds,
+        core: usize,
+        register: u16,
+        line: u64,
+    ) {
+        self.read_lines[usize::from(register)] = line;
         let arrival = self.arrival(now);
         self.reads
-            .push(&mut self.read_links, core, miss.into(), arrival);
+            .push(&mut self.read_links, core, register.into(), arrival);
     }
 
-    /// Sends the write-back that `miss` of `core` caused.
+    /// Sends the write-back in `place` of the cache's buffer, which `core` caused.
     pub(in crate::machine) fn write(
         &mut self,
         now: Picoseconds,
         core: usize,
-        miss: u16,
+        place: u16,
         line: u64,
     ) {
-        self.write_lines[usize::from(miss)] = line;
+        self.write_lines[usize::from(place)] = line;
         let arrival = self.arrival(now);
         self.writes
-            .push(&mut self.write_links, core, miss.into(), arrival);
+            .push(&mut self.write_links, core, place.into(), arrival);
     }
 
     /// When something happens next, not before `now`.
@@ -118,29 +126,29 @@ impl Controller {
 
     /// Does the first thing that is due at `now`: data, then arrivals, then a command.
     pub(in crate::machine) fn step(&mut self, now: Picoseconds) -> DramEvent {
-        if let Some(&(at, miss)) = self.returns.front()
+        if let Some(&(at, register)) = self.returns.front()
             && at <= now
         {
             self.returns.pop_front();
-            return DramEvent::Data(miss);
+            return DramEvent::Data(register);
         }
         let cycle = now / self.clock_ps;
         if self.channel.has_room_for_read()
-            && let Some((core, miss)) = self.reads.peek(&self.read_links, cycle)
+            && let Some((core, register)) = self.reads.peek(&self.read_links, cycle)
         {
             self.reads.pop(&self.read_links, core);
-            let done = self.accept_read(cycle, core, miss);
+            let done = self.accept_read(cycle, core, register);
             self.send_back(done);
             return DramEvent::Internal;
         }
         if self.channel.has_room_for_write()
-            && let Some((core, miss)) = self.writes.peek(&self.write_links, cycle)
+            && let Some((core, place)) = self.writes.peek(&self.write_links, cycle)
         {
             self.writes.pop(&self.write_links, core);
-            let line = std::mem::replace(&mut self.write_lines[miss as usize], NONE);
-            let request = self.request(core, miss, line);
+            let line = std::mem::replace(&mut self.write_lines[place as usize], NONE);
+            let request = self.request(core, place, line);
             self.channel.write(cycle, request);
-            return DramEvent::WriteAccepted(miss as u16);
+            return DramEvent::WriteAccepted(place as u16);
         }
         let done = self.channel.step(&mut ());
         self.send_back(done);
@@ -149,21 +157,21 @@ impl Controller {
 
     /// Passes a read on, unless a write of its line still waits here. Such a
     /// write is older: a line that is being read cannot be evicted.
-    fn accept_read(&mut self, cycle: Cycle, core: usize, miss: u32) -> Option<ReadDone> {
-        let line = self.read_lines[miss as usize];
+    fn accept_read(&mut self, cycle: Cycle, core: usize, register: u32) -> Option<ReadDone> {
+        let line = self.read_lines[register as usize];
         let writes_wait = self.writes.earliest() != u64::MAX;
         if writes_wait && self.write_lines.contains(&line) {
-            return Some(self.channel.forward(cycle, miss));
+            return Some(self.channel.forward(cycle, register));
         }
-        let request = self.request(core, miss, line);
+        let request = self.request(core, register, line);
         self.channel.read(cycle, request)
     }
 
-    fn request(&self, core: usize, miss: u32, line: u64) -> NewRequest {
+    fn request(&self, core: usize, id: u32, line: u64) -> NewRequest {
         NewRequest {
             place: self.decoder.place(line),
             line,
-            id: miss,
+            id,
             source: core as u16,
         }
     }
@@ -185,7 +193,7 @@ mod tests {
         AddressMap, DramController, DramTiming, RefreshMode, Scheduler,
     };
 
-    const MISSES: usize = 8;
+    const NUMBERS: usize = 8;
 
     /// A controller whose write queue holds two lines.
     fn controller() -> Controller {
@@ -237,10 +245,10 @@ mod tests {
                 link_ps: 10_000,
             },
         };
-        Controller::new(&dram, 64, 1, MISSES).unwrap()
+        Controller::new(&dram, 64, 1, NUMBERS).unwrap()
     }
 
-    /// Misses whose data came, until nothing is left to do.
+    /// Registers whose data came, until nothing is left to do.
     fn finish(controller: &mut Controller) -> Vec<u16> {
         let mut data = Vec::new();
         loop {
@@ -248,8 +256,8 @@ mod tests {
             if at == Picoseconds::MAX {
                 return data;
             }
-            if let DramEvent::Data(miss) = controller.step(at) {
-                data.push(miss);
+            if let DramEvent::Data(register) = controller.step(at) {
+                data.push(register);
             }
         }
     }
@@ -260,8 +268,8 @@ mod tests {
         let lines: Vec<u64> = (0..5).map(|row| row * 1024).collect();
         for (position, &wanted) in lines.iter().enumerate() {
             let mut controller = controller();
-            for (miss, &line) in lines.iter().enumerate() {
-                controller.write(0, 0, miss as u16, line);
+            for (place, &line) in lines.iter().enumerate() {
+                controller.write(0, 0, place as u16, line);
             }
             controller.read(0, 0, 7, wanted);
             assert_eq!(finish(&mut controller), [7]);
