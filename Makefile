@@ -17,7 +17,8 @@ SHELL_FILES = $(shell git ls-files ':!fuzz/corpus' | xargs -r awk \
         'FNR == 1 && /^.!.*sh$$/ || FNR == 2 && /shellcheck shell=/ {print FILENAME} FNR == 2 {nextfile}')
 
 .PHONY: help demo test setup-demo setup-test build format format-check lint unit explore \
-        proofs mutants page-test fuzz bounds bench results docs generate clean
+        proofs mutants page-test fuzz bounds bench results results-check docs \
+        generate clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -30,7 +31,7 @@ demo: setup-demo build ## Run the main job: SUSAN next to memory hogs, without a
 	@echo
 	@echo "The report: out/demo.html   The timeline for ui.perfetto.dev: out/demo.perfetto-trace"
 
-test: setup-test format-check lint proofs unit page-test ## Everything that must pass
+test: setup-test format-check lint proofs unit page-test results-check ## Everything that must pass
 	@echo "make test: all passed"
 
 setup-demo:
@@ -77,9 +78,14 @@ bounds: ## Simulated responses against the bounds of the analysis, over 10,000 r
 
 bench: build ## Speed of the simulator, as ratios to a plain loop in the same run
 	@$(RINGFENCE) bench engine
+	@$(RINGFENCE) bench dram
+	@$(RINGFENCE) bench dram --pattern rand
 
 results: build ## Run the RT-Gang scenarios again and write docs/src/results/rt-gang.md
 	@tools/results
+
+results-check: build ## Whether that page is what the scenarios give
+	@tools/results --check
 
 docs: ## The book, in docs/book/output; installs mdBook below .cache once
 	@$(WITH) command -v .cache/mdbook/bin/mdbook >/dev/null || \

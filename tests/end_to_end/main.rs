@@ -1,6 +1,7 @@
 //! The `ringfence` command as its users meet it.
 
 mod analyze;
+mod bench;
 mod commands;
 mod corpus;
 mod interruption;

@@ -11,7 +11,7 @@ use crate::builtin::BuiltinPlatform;
 pub enum FileKind {
     /// A scenario file.
     Scenario,
-    /// A platform file.
+    /// A platform file, or one of a main memory alone.
     Platform,
     /// A recorded memory trace.
     Trace,

@@ -23,11 +23,11 @@ mod reference;
 mod schema;
 mod suggest;
 
-pub use builtin::{BuiltinPlatform, PLATFORMS};
+pub use builtin::{BuiltinDram, BuiltinPlatform, DRAMS, PLATFORMS};
 pub use diagnostic::{Diagnostic, Diagnostics, Span};
 pub use duration::MAX_DURATION_NS;
 pub use factors::Factors;
 pub use files::{Disk, FileKind, Files, NoFiles};
-pub use load::{load, load_from, load_platform, parse, parse_platform};
+pub use load::{load, load_dram, load_from, load_platform, parse, parse_dram, parse_platform};
 pub use reference::reference_markdown;
 pub use schema::{platform_schema, scenario_schema};

@@ -8,15 +8,17 @@ use toml::de::DeTable;
 use crate::builtin::{self, BuiltinPlatform};
 use crate::check;
 use crate::diagnostic::{Diagnostics, Problems, Span};
-use crate::file::platform::PlatformFile;
+use crate::file::platform::{DramTable, PlatformFile};
 use crate::file::scenario::ScenarioFile;
 use crate::file::value::Text;
 use crate::file::{Located, quoted_list};
 use crate::files::{Disk, FileKind, Files};
 use crate::model::Scenario;
-use crate::platform::Platform;
+use crate::platform::{Dram, Platform};
 use crate::suggest::nearest;
 
+/// Cache line of a memory that stands alone.
+const DRAM_LINE_BYTES: u64 = 64;
 /// The place of the table that a file is.
 const WHOLE_FILE: Span = Span { start: 0, end: 0 };
 
@@ -98,6 +100,50 @@ pub fn parse(
 /// All that is wrong with it.
 pub fn parse_platform(source: &str, file: &str) -> Result<Platform, Diagnostics> {
     platform_from(source, file).map_err(|problems| Diagnostics::new([problems]))
+}
+
+/// Reads and checks the main memory called `name`: a built-in one, or the path
+/// of a file with the keys of `[memory.dram]` when it ends in `.toml`.
+///
+/// # Errors
+///
+/// All that is wrong with the file, or that there is none.
+pub fn load_dram(name: &str) -> Result<Dram, Diagnostics> {
+    if is_path(name) {
+        let source = read_text(FileKind::Platform, Path::new(name), name, &Disk)?;
+        return parse_dram(&source, name);
+    }
+    match builtin::DRAMS.iter().find(|dram| dram.name == name) {
+        Some(dram) => parse_dram(dram.source, &dram.file_name()),
+        None => {
+            let names: Vec<&str> = builtin::DRAMS.iter().map(|dram| dram.name).collect();
+            let help =
+                nearest(name, names.iter().copied()).map(|near| format!("did you mean `{near}`?"));
+            let expected = format!("{} or the path of a .toml file", quoted_list(&names));
+            Err(refuse_file(name, "no such memory", expected, help))
+        }
+    }
+}
+
+/// Checks the main memory in `source`, the keys of `[memory.dram]`, for cache
+/// lines of 64 bytes. `file` names it in messages.
+///
+/// # Errors
+///
+/// All that is wrong with it.
+pub fn parse_dram(source: &str, file: &str) -> Result<Dram, Diagnostics> {
+    let mut problems = Problems::new(file, source);
+    let dram = parse_toml(source, &mut problems)
+        .and_then(|table| DramTable::decode_table(&table, WHOLE_FILE, &[], &mut problems))
+        .map(|value| {
+            let table = Located {
+                value,
+                span: WHOLE_FILE,
+            };
+            check::dram::dram(&table, DRAM_LINE_BYTES, &mut problems)
+        })
+        .filter(|_| problems.is_empty());
+    dram.ok_or_else(|| Diagnostics::new([problems]))
 }
 
 fn platform_from(source: &str, file: &str) -> Result<Platform, Problems> {

@@ -229,8 +229,13 @@ pub struct Dram {
     pub rows: u32,
     /// Bytes that one column command moves on the channel.
     pub burst_bytes: u32,
-    /// Order of address fields from low to high after the burst offset.
+    /// Order of address fields from low to high after the line offset.
     pub address_map: AddressMap,
+    /// Masks of physical address bits. The parity of each flips one bit of the
+    /// bank's number within the channel, from its lowest bit on.
+    pub bank_xor: Vec<u64>,
+    /// What one refresh command refreshes.
+    pub refresh: RefreshMode,
     /// Command timings.
     pub timing: DramTiming,
     /// Scheduler and queue settings.
@@ -243,6 +248,39 @@ impl Dram {
         let burst_ps = u128::from(self.timing.burst) * u128::from(self.timing.clock_ps);
         let bytes = u128::from(self.channels) * u128::from(self.burst_bytes);
         (bytes * 1_000_000_000_000 / burst_ps) as u64
+    }
+
+    /// Banks of one channel.
+    pub fn banks_per_channel(&self) -> u32 {
+        self.ranks * self.bank_groups * self.banks_per_group
+    }
+
+    /// Whether refreshes are for one bank at a time and there are any.
+    pub fn refreshes_one_bank(&self) -> bool {
+        self.refresh == RefreshMode::PerBank && self.timing.refi != 0
+    }
+
+    /// Bits of the physical address that are those of a bank's number within
+    /// its channel, for cache lines of `line_bytes`; the lowest bit of the number first.
+    pub fn bank_address_bits(&self, line_bytes: u32) -> Vec<u32> {
+        let bits = |count: u32| count.max(1).ilog2();
+        let (group, bank, rank) = (
+            bits(self.bank_groups),
+            bits(self.banks_per_group),
+            bits(self.ranks),
+        );
+        let column = bits(self.row_bytes / line_bytes.max(1));
+        let first = bits(line_bytes) + bits(self.channels);
+        let (group_at, bank_at) = match self.address_map {
+            AddressMap::ColumnGroupBankRow => (first + column, first + column + group),
+            AddressMap::GroupColumnBankRow => (first, first + group + column),
+            AddressMap::BankColumnRow => (first, first + group),
+        };
+        let rank_at = bank_at + bank;
+        (bank_at..bank_at + bank)
+            .chain(group_at..group_at + group)
+            .chain(rank_at..rank_at + rank)
+            .collect()
     }
 
     /// Bytes of all channels; a checked platform has at most 256 TiB.
@@ -277,7 +315,18 @@ pub enum AddressMap {
     BankColumnRow,
 }
 
+/// What one refresh command refreshes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RefreshMode {
+    /// Every bank of a rank, each [`DramTiming::refi`].
+    AllBanks,
+    /// One bank of a rank, the banks in turn, so that each has its turn every [`DramTiming::refi`].
+    PerBank,
+}
+
 /// DRAM timings in memory clocks, by their JEDEC names without the leading `t`.
+///
+/// A distance between commands runs from the last clock of one to the last clock of the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DramTiming {
     /// Clock period in picoseconds.
@@ -290,8 +339,12 @@ pub struct DramTiming {
     pub burst: u32,
     /// Activate to column command.
     pub rcd: u32,
-    /// Precharge to activate.
+    /// Precharge of one bank to its activate or refresh.
     pub rp: u32,
+    /// Precharge of all banks to an activate or refresh, at least `rp`.
+    pub rp_all: u32,
+    /// Precharge to precharge of the same rank.
+    pub ppd: u32,
     /// Activate to precharge.
     pub ras: u32,
     /// Activate to activate, different bank group.
@@ -314,15 +367,25 @@ pub struct DramTiming {
     pub wtr_l: u32,
     /// Extra clocks of bus turnaround from read to write, and between ranks.
     pub turnaround: u32,
-    /// Refresh cycle.
+    /// Refresh cycle of all banks.
     pub rfc: u32,
-    /// Average time between refreshes; 0 switches refresh off.
+    /// Refresh cycle of one bank; 0 where the family has none.
+    pub rfc_bank: u32,
+    /// Average time between refreshes of a bank; 0 switches refresh off.
     pub refi: u32,
+    /// Clocks that an activate takes on the command bus.
+    pub activate_clocks: u32,
+    /// Clocks that a read or write takes on the command bus.
+    pub column_clocks: u32,
+    /// Clocks that a precharge or refresh takes on the command bus.
+    pub precharge_clocks: u32,
 }
 
 /// Settings of the memory controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DramController {
+    /// Which request goes first.
+    pub scheduler: Scheduler,
     /// Entries of a channel's read queue.
     pub read_queue: u32,
     /// Entries of a channel's write queue.
@@ -333,4 +396,26 @@ pub struct DramController {
     pub write_low: u32,
     /// Time from the LLC to the controller's queue and back, together, in picoseconds.
     pub link_ps: u32,
+}
+
+/// Which of the commands that are legal in a clock goes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scheduler {
+    /// The command of the oldest request (FR-FCFS).
+    FrFcfs,
+    /// As [`Self::FrFcfs`], but at most so many younger row hits of a bank go
+    /// before an older request for another row of it.
+    FrFcfsCap {
+        /// Row hits, at least 1.
+        hits: u32,
+    },
+    /// Row hits before all other commands, each by age; a row with a hit stays open.
+    RowHitFirst,
+    /// Requests of sources that are not on the blacklist first, then as [`Self::RowHitFirst`] (BLISS).
+    Blacklist {
+        /// Requests of one source in a row that put it on the blacklist, at least 1.
+        streak: u32,
+        /// Clocks after which the blacklist is cleared, at least 1.
+        clear: u32,
+    },
 }

@@ -1,7 +1,7 @@
 //! The platforms that come with ringfence.
 
 use ringfence_scenario::platform::{Dram, Platform};
-use ringfence_scenario::{PLATFORMS, load_platform};
+use ringfence_scenario::{DRAMS, PLATFORMS, load_dram, load_platform};
 
 fn platform(name: &str) -> Platform {
     load_platform(name).unwrap_or_else(|diagnostics| panic!("{diagnostics}"))
@@ -48,17 +48,54 @@ fn times_become_whole_clocks() {
     assert_eq!(dram("jetson-nano").timing.refi, 6246);
 }
 
+#[test]
+fn memories_are_sorted_and_have_the_capacity_and_bandwidth_of_their_family() {
+    let names: Vec<&str> = DRAMS.iter().map(|dram| dram.name).collect();
+    assert!(names.is_sorted());
+    let found: Vec<(&str, u64, u64)> = names
+        .iter()
+        .map(|name| {
+            let dram = load_dram(name).unwrap_or_else(|diagnostics| panic!("{diagnostics}"));
+            let megabytes_per_second = dram.peak_bytes_per_second() / 1_000_000;
+            (*name, dram.capacity_bytes() >> 20, megabytes_per_second)
+        })
+        .collect();
+    // Devices times density; data bits times transfers. Clock periods are whole picoseconds.
+    assert_eq!(
+        found,
+        [
+            ("ddr3-1600", 4096, 12_800),
+            ("ddr4-2400", 8192, 19_207),
+            ("ddr4-2400-reference", 8192, 19_207),
+            ("lpddr2-1066", 512, 4_264),
+            ("lpddr3-1600", 1024, 6_400),
+            ("lpddr4-3200", 1024, 6_400),
+        ]
+    );
+}
+
+#[test]
+fn an_unknown_memory_is_refused_with_the_nearest_name() {
+    let diagnostics = load_dram("ddr4-2040").unwrap_err().to_string();
+    assert!(
+        diagnostics.contains("did you mean `ddr4-2400`?"),
+        "{diagnostics}"
+    );
+}
+
 /// Every figure has its source or the word `assumed` beside it.
 #[test]
 fn every_figure_has_its_source() {
-    for platform in PLATFORMS {
+    let platforms = PLATFORMS.iter().map(|file| (file.name, file.source));
+    let drams = DRAMS.iter().map(|file| (file.name, file.source));
+    for (name, source) in platforms.chain(drams) {
         let mut before = "";
-        for line in platform.source.lines() {
+        for line in source.lines() {
             let key = line.split_once(" = ").map(|(key, _)| key);
             let is_figure = key.is_some_and(|key| !["name", "description"].contains(&key));
             if is_figure && !line.starts_with('#') {
                 let said = line.contains('#') || before.starts_with('#');
-                assert!(said, "{}: {line}", platform.name);
+                assert!(said, "{name}: {line}");
             }
             before = line;
         }

@@ -1,16 +1,23 @@
-//! `ringfence bench`: how fast the simulator is on this machine.
+//! `ringfence bench`: how fast the simulator is on this machine, and what its parts do under a load.
 
 use std::time::Duration;
 
 use ringfence_sim::bench::{self, EngineBench};
 
-use crate::arguments::{Bench, BenchSubject};
+use super::bench_dram;
+use crate::arguments::{Bench, BenchEngine};
 use crate::files::{print_json, print_text};
 use crate::outcome::{Failure, Outcome};
 
 /// Measures and prints.
 pub fn run(arguments: &Bench) -> Result<Outcome, Failure> {
-    let BenchSubject::Engine = arguments.subject;
+    match arguments {
+        Bench::Engine(arguments) => engine(arguments),
+        Bench::Dram(arguments) => bench_dram::run(arguments),
+    }
+}
+
+fn engine(arguments: &BenchEngine) -> Result<Outcome, Failure> {
     let platform = ringfence_scenario::load_platform(&arguments.platform)?;
     let time_per_case = Duration::from_secs(u64::from(arguments.seconds));
     let figures = bench::engine(&platform, time_per_case)

@@ -1,6 +1,6 @@
-//! `ringfence platforms`: the machines that come with ringfence.
+//! `ringfence platforms`: the machines and memories that come with ringfence.
 
-use ringfence_scenario::PLATFORMS;
+use ringfence_scenario::{DRAMS, PLATFORMS};
 
 use crate::arguments::Platforms;
 use crate::files::{print_json, print_text};
@@ -15,6 +15,7 @@ pub fn run(arguments: &Platforms) -> Result<Outcome, Failure> {
             for platform in list()? {
                 print_text(&format!("{:<18} {}\n", platform.name, platform.description))?;
             }
+            print_text(&format!("memories: {}\n", memory_names()))?;
         }
     }
     Ok(Outcome::Pass)
@@ -44,13 +45,24 @@ fn list() -> Result<Vec<Entry>, Failure> {
         .collect()
 }
 
+fn memory_names() -> String {
+    let names: Vec<_> = DRAMS.iter().map(|memory| memory.name).collect();
+    names.join(", ")
+}
+
 fn print_one(name: &str) -> Result<(), Failure> {
-    let Some(platform) = PLATFORMS.iter().find(|platform| platform.name == name) else {
+    let platform = PLATFORMS.iter().find(|platform| platform.name == name);
+    let memory = DRAMS.iter().find(|memory| memory.name == name);
+    let source = platform
+        .map(|platform| platform.source)
+        .or(memory.map(|memory| memory.source));
+    let Some(source) = source else {
         let names: Vec<_> = PLATFORMS.iter().map(|platform| platform.name).collect();
         return Err(Failure::Error(format!(
-            "no platform is called '{name}'; there are {}; for a file of your own use its path as `platform` in the scenario",
-            names.join(", ")
+            "no platform is called '{name}'; there are {}, and the memories {}; for a file of your own use its path as `platform` in the scenario",
+            names.join(", "),
+            memory_names()
         )));
     };
-    print_text(platform.source)
+    print_text(source)
 }

@@ -6,6 +6,7 @@
 
 mod case;
 mod class_of_service;
+pub(crate) mod dram;
 mod gang;
 mod names;
 mod partition;

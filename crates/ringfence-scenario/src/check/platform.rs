@@ -1,28 +1,22 @@
 //! Platforms: sizes that divide, powers of two, banks that can all be reached.
 
-use super::timing::timing;
+use super::dram;
 use crate::diagnostic::Problems;
 use crate::file::platform::{
-    AddressBits, ControllerTable, CoreTable, DramTable, L1Table, LlcTable, MemoryTable, OsTable,
-    PlatformFile, PrefetcherTable,
+    AddressBits, CoreTable, L1Table, LlcTable, MemoryTable, OsTable, PlatformFile, PrefetcherTable,
 };
 use crate::file::value::{Count, Size, Time};
 use crate::file::{List, Located};
 use crate::platform::{
-    CoreModel, Dram, DramController, Inclusion, L1, Llc, MemorySystem, OsCosts, PagePlacement,
-    Platform, Prefetcher,
+    CoreModel, Inclusion, L1, Llc, MemorySystem, OsCosts, PagePlacement, Platform, Prefetcher,
 };
-use crate::quantity::{BANDWIDTH, SIZE, TIME};
+use crate::quantity::{SIZE, TIME};
 
 const LINE_BYTES: std::ops::RangeInclusive<u64> = 16..=256;
 const TICK_NS: std::ops::RangeInclusive<u64> = 1_000..=1_000_000_000;
 const LLC_BANKS_MAX_LOG2: usize = 6;
-/// Caches and rows stay in 32 bits with room for arithmetic.
+/// Caches stay in 32 bits with room for arithmetic.
 const CACHE_BYTES_MAX: u64 = 1 << 30;
-/// Banks of all ranks of a channel: the simulated controller keeps a bit for each in 64 bits.
-const DRAM_BANKS_MAX: u64 = 64;
-/// 48 bits of physical address.
-const DRAM_BYTES_MAX: u128 = 1 << 48;
 
 /// Checks a platform; gives nothing when `problems` has or gets any.
 pub(crate) fn platform(file: &PlatformFile, problems: &mut Problems) -> Option<Platform> {
@@ -106,7 +100,7 @@ fn memory(table: &Located<MemoryTable>, problems: &mut Problems) -> MemorySystem
         core,
         l1,
         llc,
-        dram: dram(&table.dram, line_bytes, problems),
+        dram: dram::dram(&table.dram, line_bytes, problems),
         page_placement: table
             .page_placement
             .as_ref()
@@ -235,146 +229,8 @@ fn bank_functions(functions: &List<AddressBits>, problems: &mut Problems) -> Vec
     functions.iter().map(|function| function.value.0).collect()
 }
 
-fn dram(table: &Located<DramTable>, line_bytes: u64, problems: &mut Problems) -> Dram {
-    let dram = &table.value;
-    for (count, what) in [
-        (located(&dram.channels), "channels"),
-        (located(&dram.ranks), "ranks"),
-        (located(&dram.banks_per_group), "banks per group"),
-        (located(&dram.rows), "rows"),
-        (located(&dram.channel_bits), "bits of a channel"),
-        (located(&dram.burst_length), "transfers of a burst"),
-        (located_size(&dram.row), "bytes of a row"),
-    ]
-    .into_iter()
-    .chain(dram.bank_groups.iter().map(|n| (located(n), "bank groups")))
-    {
-        refuse_uneven(&count, what, problems);
-    }
-    let burst_bytes = dram.channel_bits.value.0 / 8 * dram.burst_length.value.0;
-    check_burst(dram, burst_bytes, line_bytes, problems);
-    check_peak_bandwidth(dram, problems);
-    check_banks(dram, problems);
-    let model = Dram {
-        name: dram.name.value.0.clone(),
-        channels: u32_of(&dram.channels),
-        ranks: u32_of(&dram.ranks),
-        bank_groups: dram.bank_groups.as_ref().map_or(1, u32_of),
-        banks_per_group: u32_of(&dram.banks_per_group),
-        row_bytes: dram.row.value.0.min(CACHE_BYTES_MAX) as u32,
-        rows: u32_of(&dram.rows),
-        burst_bytes: burst_bytes as u32,
-        address_map: dram.address_map.value.into(),
-        timing: timing(dram, problems),
-        controller: controller(&dram.controller.value, problems),
-    };
-    if model.capacity_wide() > DRAM_BYTES_MAX {
-        problems.report(
-            dram.rows.span,
-            format!("{} bytes of memory", model.capacity_wide()),
-            "at most 256 TiB: channels × ranks × banks × rows × bytes of a row",
-        );
-    }
-    model
-}
-
-fn check_burst(dram: &DramTable, burst_bytes: u64, line_bytes: u64, problems: &mut Problems) {
-    if burst_bytes > line_bytes {
-        problems.report(
-            dram.burst_length.span,
-            format!("a burst of {}", SIZE.format(burst_bytes)),
-            format!("at most a cache line of {}", SIZE.format(line_bytes)),
-        );
-    }
-    if dram.row.value.0 < line_bytes || dram.row.value.0 > CACHE_BYTES_MAX {
-        problems.report(
-            dram.row.span,
-            format!("a row of {}", SIZE.format(dram.row.value.0)),
-            "a cache line to 1 GiB",
-        );
-    }
-}
-
-fn check_banks(dram: &DramTable, problems: &mut Problems) {
-    let groups = dram.bank_groups.as_ref().map_or(1, |count| count.value.0);
-    let banks = dram.ranks.value.0 * groups * dram.banks_per_group.value.0;
-    if banks > DRAM_BANKS_MAX {
-        problems.report(
-            dram.banks_per_group.span,
-            format!("{banks} banks in a channel"),
-            format!("at most {DRAM_BANKS_MAX}: ranks × bank groups × banks per group"),
-        );
-    }
-}
-
-fn check_peak_bandwidth(dram: &DramTable, problems: &mut Problems) {
-    let Some(stated) = &dram.peak_bandwidth else {
-        return;
-    };
-    let bytes_per_clock = dram.channels.value.0 * (dram.channel_bits.value.0 / 8) * 2;
-    let peak = bytes_per_clock.saturating_mul(dram.clock.value.0);
-    if stated.value.0 != peak {
-        problems.report(
-            stated.span,
-            format!("a peak bandwidth of {}", BANDWIDTH.format(stated.value.0)),
-            format!(
-                "{}: channels × bytes of a channel × 2 × clock",
-                BANDWIDTH.format(peak)
-            ),
-        );
-    }
-}
-
-fn controller(table: &ControllerTable, problems: &mut Problems) -> DramController {
-    if table.write_high.value.0 > table.write_queue.value.0 {
-        problems.report(
-            table.write_high.span,
-            format!("a drain at {} waiting writes", table.write_high.value.0),
-            format!("at most the write queue's {}", table.write_queue.value.0),
-        );
-    }
-    if table.write_low.value.0 >= table.write_high.value.0 {
-        problems.report(
-            table.write_low.span,
-            format!("a drain down to {} writes", table.write_low.value.0),
-            format!("less than `write_high`, {}", table.write_high.value.0),
-        );
-    }
-    DramController {
-        read_queue: u32_of(&table.read_queue),
-        write_queue: u32_of(&table.write_queue),
-        write_high: u32_of(&table.write_high),
-        write_low: u32_of(&table.write_low),
-        link_ps: table.link.value.0.min(u64::from(u32::MAX)) as u32,
-    }
-}
-
-fn refuse_uneven(count: &Located<u64>, what: &str, problems: &mut Problems) {
-    if !count.value.is_power_of_two() {
-        problems.report(
-            count.span,
-            format!("{} {what}", count.value),
-            "a power of two",
-        );
-    }
-}
-
-fn located<const MIN: u64, const MAX: u64>(count: &Located<Count<MIN, MAX>>) -> Located<u64> {
-    Located {
-        value: count.value.0,
-        span: count.span,
-    }
-}
-
-fn located_size(size: &Located<Size>) -> Located<u64> {
-    Located {
-        value: size.value.0,
-        span: size.span,
-    }
-}
-
 /// Counts of a platform file are below 2^32 by their types.
-fn u32_of<const MIN: u64, const MAX: u64>(count: &Located<Count<MIN, MAX>>) -> u32 {
+pub(super) fn u32_of<const MIN: u64, const MAX: u64>(count: &Located<Count<MIN, MAX>>) -> u32 {
     const { assert!(MAX <= u32::MAX as u64) };
     count.value.0 as u32
 }

@@ -2,7 +2,8 @@
 
 use crate::diagnostic::Problems;
 use crate::file::Located;
-use crate::file::platform::{Clocks, DramTable, TimingTable};
+use crate::file::platform::{Clocks, DramTable, RefreshMode, TimingTable};
+use crate::file::value::Count;
 use crate::platform::DramTiming;
 
 const PICOSECONDS_PER_SECOND: u64 = 1_000_000_000_000;
@@ -22,6 +23,8 @@ pub(super) fn timing(dram: &DramTable, problems: &mut Problems) -> DramTiming {
         burst: (dram.burst_length.value.0 / 2) as u32,
         rcd: up(&table.rcd),
         rp: up(&table.rp),
+        rp_all: or(&table.rp_all, &table.rp),
+        ppd: table.ppd.as_ref().map_or(1, up),
         ras: up(&table.ras),
         rrd_s: up(&table.rrd_s),
         rrd_l: or(&table.rrd_l, &table.rrd_s),
@@ -34,10 +37,51 @@ pub(super) fn timing(dram: &DramTable, problems: &mut Problems) -> DramTiming {
         wtr_l: or(&table.wtr_l, &table.wtr_s),
         turnaround: up(&table.turnaround),
         rfc: up(&table.rfc),
+        rfc_bank: table.rfc_bank.as_ref().map_or(0, up),
+        activate_clocks: command_clocks(&table.activate_clocks),
+        column_clocks: command_clocks(&table.column_clocks),
+        precharge_clocks: command_clocks(&table.precharge_clocks),
         refi: in_clocks(table.refi.value, clock_hz, false),
     };
     check(table, &timing, problems);
+    if dram.refresh.as_ref().is_some_and(is_per_bank) {
+        check_per_bank(dram, &timing, problems);
+    }
     timing
+}
+
+fn command_clocks(clocks: &Option<Located<Count<1, 16>>>) -> u32 {
+    clocks.as_ref().map_or(1, |clocks| clocks.value.0 as u32)
+}
+
+fn is_per_bank(refresh: &Located<RefreshMode>) -> bool {
+    refresh.value == RefreshMode::PerBank
+}
+
+/// Banks are refreshed one after the other, each before the next is due.
+fn check_per_bank(dram: &DramTable, timing: &DramTiming, problems: &mut Problems) {
+    let table = &dram.timing;
+    let Some(field) = &table.value.rfc_bank else {
+        problems.report(
+            table.span,
+            "no key `rfc_bank` here",
+            "`rfc_bank`, the refresh cycle of one bank: `refresh` is `per-bank`",
+        );
+        return;
+    };
+    let groups = dram.bank_groups.as_ref().map_or(1, |count| count.value.0);
+    let banks = (groups * dram.banks_per_group.value.0) as u32;
+    let least = timing.rfc_bank.saturating_add(timing.rp).saturating_add(1);
+    if timing.refi != 0 && timing.refi / banks < least {
+        problems.report(
+            field.span,
+            clocks(timing.rfc_bank),
+            format!(
+                "at most `refi` / {banks} banks, {}, less `rp` and a clock: banks are refreshed in turn",
+                clocks(timing.refi / banks)
+            ),
+        );
+    }
 }
 
 /// A timing in whole clocks; a time is rounded up, or down where it is a longest time.
@@ -91,6 +135,8 @@ fn check(table: &TimingTable, timing: &DramTiming, problems: &mut Problems) {
         ": bursts do not overlap on the data bus",
     );
     for (field, value, least, why) in [
+        (&table.rp_all, timing.rp_all, timing.rp, ", `rp`"),
+        (&table.ppd, timing.ppd, 1, ""),
         (&table.rrd_l, timing.rrd_l, timing.rrd_s, ", `rrd_s`"),
         (&table.ccd_l, timing.ccd_l, timing.ccd_s, ", `ccd_s`"),
         (&table.wtr_l, timing.wtr_l, timing.wtr_s, ", `wtr_s`"),

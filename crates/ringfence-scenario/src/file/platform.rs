@@ -189,8 +189,7 @@ file_table! {
 }
 
 file_word! {
-    /// Order of address fields, low to high.
-    #[expect(clippy::enum_variant_names, reason = "the names of the model")]
+    /// Order of address fields, low to high. Each has a long and a short name.
     pub enum AddressMap -> model::AddressMap {
         /// Column, bank group, bank, rank, row.
         ColumnGroupBankRow = "column-group-bank-row" => model::AddressMap::ColumnGroupBankRow,
@@ -198,8 +197,51 @@ file_word! {
         GroupColumnBankRow = "group-column-bank-row" => model::AddressMap::GroupColumnBankRow,
         /// Bank group, bank, rank, column, row.
         BankColumnRow = "bank-column-row" => model::AddressMap::BankColumnRow,
+        /// `column-group-bank-row`.
+        CoBgBaRo = "co_bg_ba_ro" => model::AddressMap::ColumnGroupBankRow,
+        /// `group-column-bank-row`.
+        BgCoBaRo = "bg_co_ba_ro" => model::AddressMap::GroupColumnBankRow,
+        /// `bank-column-row`.
+        BankCoRo = "bank_co_ro" => model::AddressMap::BankColumnRow,
     }
 }
+
+file_word! {
+    /// What one refresh command refreshes.
+    pub enum RefreshMode -> model::RefreshMode {
+        /// Every bank of a rank, each `refi`.
+        AllBanks = "all-banks" => model::RefreshMode::AllBanks,
+        /// One bank of a rank, the banks in turn, so that each has its turn every `refi`.
+        PerBank = "per-bank" => model::RefreshMode::PerBank,
+    }
+}
+
+file_word! {
+    /// Which of the commands that are legal in a clock goes first.
+    pub enum Scheduler -> model::Scheduler {
+        /// The command of the oldest request.
+        FrFcfs = "fr-fcfs" => model::Scheduler::FrFcfs,
+        /// As `fr-fcfs`, but at most `hit_cap` younger row hits of a bank go
+        /// before an older request for another row of it.
+        FrFcfsCap = "fr-fcfs-cap" => model::Scheduler::FrFcfsCap { hits: HIT_CAP },
+        /// Row hits before all other commands, each by age; a row with a hit stays open.
+        RowHitFirst = "row-hit-first" => model::Scheduler::RowHitFirst,
+        /// Cores that are not on the blacklist first, then as `row-hit-first`.
+        /// `blacklist_after` requests of a core in a row put it on the list, which
+        /// is cleared every `blacklist_clear` clocks.
+        Blacklist = "blacklist" => model::Scheduler::Blacklist {
+            streak: BLACKLIST_AFTER,
+            clear: BLACKLIST_CLEAR,
+        },
+    }
+}
+
+/// The cap of Mutlu and Moscibroda, "Stall-time fair memory access scheduling" (MICRO 2007).
+const HIT_CAP: u32 = 4;
+/// Threshold of Subramanian et al., "The blacklisting memory scheduler" (ICCD 2014).
+const BLACKLIST_AFTER: u32 = 4;
+/// Clearing interval of the same.
+const BLACKLIST_CLEAR: u32 = 10_000;
 
 file_table! {
     /// Main memory behind one controller; identical channels interleaved by cache line.
@@ -227,8 +269,15 @@ file_table! {
         pub clock: Located<Frequency>,
         /// Peak bandwidth of all channels together. Checked against the other keys when given.
         pub peak_bandwidth: Option<Located<Bandwidth>>,
-        /// Order of address fields from low to high after the burst offset.
+        /// Order of address fields from low to high after the line offset.
         pub address_map: Located<AddressMap>,
+        /// Each entry flips one bit of the bank's number, its lowest bit first
+        /// (bank, then bank group, then rank): by the parity of the physical
+        /// address bits that it lists, as `[[17], [18]]`. Default: none.
+        #[schemars(with = "Option<List<AddressBits>>")]
+        pub bank_xor: List<AddressBits>,
+        /// `"all-banks"` or `"per-bank"`. Default: `"all-banks"`.
+        pub refresh: Option<Located<RefreshMode>>,
         /// Command timings.
         pub timing: Located<TimingTable>,
         /// Scheduler and queue settings.
@@ -239,7 +288,8 @@ file_table! {
 file_table! {
     /// DRAM timings by their JEDEC names without the leading `t`. Each is a
     /// whole number of memory clocks or a time, which is rounded up to whole
-    /// clocks (`refi`: down).
+    /// clocks (`refi`: down). Distances between commands run from the last
+    /// clock of one to the last clock of the next.
     #[schemars(title = "[memory.dram.timing]")]
     pub struct TimingTable {
         /// Read latency: column command to first data.
@@ -248,8 +298,12 @@ file_table! {
         pub cwl: Located<Clocks>,
         /// Activate to column command.
         pub rcd: Located<Clocks>,
-        /// Precharge to activate.
+        /// Precharge of one bank to its activate or refresh.
         pub rp: Located<Clocks>,
+        /// Precharge of all banks to an activate or refresh. Default: `rp`.
+        pub rp_all: Option<Located<Clocks>>,
+        /// Precharge to precharge of the same rank. Default: 1.
+        pub ppd: Option<Located<Clocks>>,
         /// Activate to precharge.
         pub ras: Located<Clocks>,
         /// Activate to activate, different bank group.
@@ -272,10 +326,18 @@ file_table! {
         pub wtr_l: Option<Located<Clocks>>,
         /// Extra clocks of bus turnaround from read to write, and between ranks.
         pub turnaround: Located<Clocks>,
-        /// Refresh cycle.
+        /// Refresh cycle of all banks.
         pub rfc: Located<Clocks>,
-        /// Average time between refreshes; 0 switches refresh off.
+        /// Refresh cycle of one bank; required with `refresh = "per-bank"`.
+        pub rfc_bank: Option<Located<Clocks>>,
+        /// Average time between refreshes of a bank; 0 switches refresh off.
         pub refi: Located<Clocks>,
+        /// Clocks that an activate takes on the command bus. Default: 1.
+        pub activate_clocks: Option<Located<Count<1, 16>>>,
+        /// Clocks that a read or write takes on the command bus. Default: 1.
+        pub column_clocks: Option<Located<Count<1, 16>>>,
+        /// Clocks that a precharge or refresh takes on the command bus. Default: 1.
+        pub precharge_clocks: Option<Located<Count<1, 16>>>,
     }
 }
 
@@ -283,6 +345,14 @@ file_table! {
     /// Settings of the memory controller.
     #[schemars(title = "[memory.dram.controller]")]
     pub struct ControllerTable {
+        /// `"fr-fcfs"`, `"fr-fcfs-cap"`, `"row-hit-first"` or `"blacklist"`. Default: `"fr-fcfs"`.
+        pub scheduler: Option<Located<Scheduler>>,
+        /// Of `"fr-fcfs-cap"`: row hits that may overtake. Default: 4.
+        pub hit_cap: Option<Located<Count<1, 1024>>>,
+        /// Of `"blacklist"`: requests of one core in a row that put it on the list. Default: 4.
+        pub blacklist_after: Option<Located<Count<1, 1024>>>,
+        /// Of `"blacklist"`: clocks after which the list is cleared. Default: 10000.
+        pub blacklist_clear: Option<Located<Count<1, 1_000_000>>>,
         /// Entries of a channel's read queue.
         pub read_queue: Located<Count<1, 1024>>,
         /// Entries of a channel's write queue.

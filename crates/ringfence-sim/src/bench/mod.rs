@@ -4,25 +4,28 @@
 //! with the engine, so that figures of different machines, or of a busy one,
 //! can be compared.
 
+mod dram;
 mod dram_load;
+mod latency;
+mod walk;
 
-use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ringfence_scenario::model::{Access, Bandwidth, Cpu, LinkedLists, Program};
 use ringfence_scenario::platform::{MemorySystem, Platform};
 use serde::Serialize;
 
-pub use dram_load::{ClosedLoop, LINE_BYTES, LoadPattern};
+pub use dram::{DRAM_BENCH_VERSION, DramBench, RequestorLatency, bandwidth_cap, dram};
+pub use dram_load::{ClosedLoop, DramLoad, LINE_BYTES, LoadPattern};
 
 use crate::machine::error::MachineError;
 use crate::machine::{ExactMachine, Machine, Picoseconds, StreamId};
+use walk::{Walk, repeat};
 
 /// Version of [`EngineBench`] as JSON.
 pub const VERSION: u32 = 1;
 /// Turns of walk and engine in one case.
 const TURNS: u32 = 5;
-const WALK_LINES: usize = (32 << 20) / LINE_BYTES as usize;
 const LOOKAHEAD_PS: Picoseconds = 1_000_000;
 
 /// Speed of the engine on one platform.
@@ -76,7 +79,7 @@ pub fn engine(platform: &Platform, time_per_case: Duration) -> Result<EngineBenc
         ("DRAM alone, random", LoadPattern::Random),
         ("DRAM alone, sequential", LoadPattern::Sequential),
     ] {
-        let mut load = ClosedLoop::new(&memory.dram, pattern, 8)?;
+        let mut load = ClosedLoop::new(&memory.dram, &DramLoad::reference(pattern, 8))?;
         cases.push(measure(name, time_per_case, &mut walk, || {
             load.run(10_000);
             10_000
@@ -171,27 +174,6 @@ impl Running {
     }
 }
 
-/// One read a line over an array bigger than most caches.
-struct Walk(Vec<u64>);
-
-impl Walk {
-    const WORDS_PER_LINE: usize = LINE_BYTES as usize / size_of::<u64>();
-
-    fn new() -> Self {
-        Self((0..(WALK_LINES * Self::WORDS_PER_LINE) as u64).collect())
-    }
-
-    fn run(&mut self) -> u64 {
-        let sum = self
-            .0
-            .iter()
-            .step_by(Self::WORDS_PER_LINE)
-            .fold(0u64, |sum, word| sum.wrapping_add(*word));
-        black_box(sum);
-        WALK_LINES as u64
-    }
-}
-
 /// Runs the walk and `engine`, which returns its accesses, in turns.
 fn measure(
     name: &'static str,
@@ -217,15 +199,4 @@ fn measure(
         walk_lines_per_s,
         ratio_to_walk: accesses_per_s / walk_lines_per_s,
     }
-}
-
-/// Repeats `work` for at least `slice`; adds the time and returns the sum of its results.
-fn repeat(slice: Duration, seconds: &mut f64, mut work: impl FnMut() -> u64) -> u64 {
-    let start = Instant::now();
-    let mut sum = 0;
-    while start.elapsed() < slice {
-        sum += work();
-    }
-    *seconds += start.elapsed().as_secs_f64();
-    sum
 }

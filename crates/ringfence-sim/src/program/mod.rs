@@ -166,12 +166,16 @@ impl Stream {
         }
     }
 
-    /// The operation was executed.
+    /// The operation has been begun: the next one is due.
     #[inline]
     pub(crate) fn advance(&mut self) {
-        if let Some(op) = self.op.take() {
-            self.accesses += u64::from(op.access != Access::None);
-        }
+        self.op = None;
+    }
+
+    /// An access was executed.
+    #[inline]
+    pub(crate) fn executed(&mut self) {
+        self.accesses += 1;
     }
 
     pub(crate) fn accesses(&self) -> u64 {

@@ -3,7 +3,7 @@
 use ringfence_scenario::model::{Access, Bandwidth, LinkedLists, Program};
 use ringfence_scenario::platform::{
     AddressMap, CoreModel, Dram, DramController, DramTiming, Inclusion, L1, Llc, MemorySystem,
-    OsCosts, PagePlacement, Platform, Replacement,
+    OsCosts, PagePlacement, Platform, RefreshMode, Replacement, Scheduler,
 };
 use ringfence_sim::machine::{ExactMachine, Machine, Picoseconds, Stop, StreamId};
 
@@ -71,6 +71,8 @@ fn dram() -> Dram {
         rows: 16384,
         burst_bytes: 64,
         address_map: AddressMap::ColumnGroupBankRow,
+        bank_xor: Vec::new(),
+        refresh: RefreshMode::AllBanks,
         timing: DramTiming {
             clock_ps: DRAM_CLOCK_PS as u32,
             cl: 11,
@@ -78,6 +80,8 @@ fn dram() -> Dram {
             burst: 4,
             rcd: 11,
             rp: 11,
+            rp_all: 11,
+            ppd: 1,
             ras: 28,
             rrd_s: 5,
             rrd_l: 5,
@@ -90,9 +94,14 @@ fn dram() -> Dram {
             wtr_l: 6,
             turnaround: 2,
             rfc: 208,
+            rfc_bank: 0,
             refi: 6240,
+            activate_clocks: 1,
+            column_clocks: 1,
+            precharge_clocks: 1,
         },
         controller: DramController {
+            scheduler: Scheduler::FrFcfs,
             read_queue: 32,
             write_queue: 32,
             write_high: 24,

@@ -6,6 +6,7 @@ mod board;
 mod closed_forms;
 mod conservation;
 mod cores;
+mod hand_over;
 mod interrupts;
 mod llc;
 mod refused;

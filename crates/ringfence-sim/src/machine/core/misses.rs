@@ -5,6 +5,7 @@ use std::ops::Range;
 use ringfence_scenario::platform::MemorySystem;
 
 use crate::machine::Picoseconds;
+use crate::machine::agenda::NEVER;
 use crate::machine::error::MachineError;
 
 /// Who waits in an entry. Each has entries of its own; the L1's miss-status
@@ -54,14 +55,20 @@ pub(super) struct Misses {
 impl Misses {
     pub(super) fn new(memory: &MemorySystem) -> Result<Self, MachineError> {
         let core = &memory.core;
-        let prefetches = core.outstanding_prefetches();
-        for (what, value, least) in [
-            ("core.outstanding_misses", core.outstanding_misses, 1),
-            ("core.store_buffer", core.store_buffer, 1),
-            ("core.prefetcher.outstanding", prefetches, 0),
-            ("l1.mshrs", memory.l1.mshrs, 1),
-        ] {
-            if !(least..=1024).contains(&value) {
+        let of_prefetcher = core.prefetcher.iter().flat_map(|prefetcher| {
+            [
+                ("core.prefetcher.streams", prefetcher.streams),
+                ("core.prefetcher.distance_lines", prefetcher.distance_lines),
+                ("core.prefetcher.outstanding", prefetcher.outstanding),
+            ]
+        });
+        let of_core = [
+            ("core.outstanding_misses", core.outstanding_misses),
+            ("core.store_buffer", core.store_buffer),
+            ("l1.mshrs", memory.l1.mshrs),
+        ];
+        for (what, value) in of_core.into_iter().chain(of_prefetcher) {
+            if !(1..=1024).contains(&value) {
                 return Err(MachineError::OutOfRange {
                     what,
                     value: value.into(),
@@ -97,15 +104,29 @@ impl Misses {
 
     /// A free entry, if the L1 has a register for it, too.
     pub(super) fn free(&self, pool: Pool, now: Picoseconds) -> Option<usize> {
-        let is_over = |entry: &Miss| entry.over_at() <= now;
         if self.mshrs < self.entries.len() {
-            let for_l1 = |entry: &&Miss| !is_over(entry) && entry.line != u64::MAX;
+            let for_l1 = |entry: &&Miss| entry.over_at() > now && entry.line != u64::MAX;
             if self.entries.iter().filter(for_l1).count() >= self.mshrs {
                 return None;
             }
         }
+        self.free_entry(pool, now)
+    }
+
+    /// A free entry for a prefetch into the last-level cache.
+    pub(super) fn free_beyond_l1(&self, now: Picoseconds) -> Option<usize> {
+        self.free_entry(Pool::Prefetches, now)
+    }
+
+    fn free_entry(&self, pool: Pool, now: Picoseconds) -> Option<usize> {
         let mut range = self.range(pool);
-        range.find(|&entry| is_over(&self.entries[entry]))
+        range.find(|&entry| self.entries[entry].over_at() <= now)
+    }
+
+    /// Whether `line` has been asked for and not been sent.
+    pub(super) fn is_asked_for(&self, line: u64) -> bool {
+        let mut entries = self.entries.iter();
+        entries.any(|entry| entry.line == line && entry.data_at == NEVER)
     }
 
     #[inline]

@@ -4,21 +4,23 @@
 //! the machine. An access that misses is executed when the whole machine has
 //! reached its time, so that the state of every shared part is exact.
 
+mod access;
 mod misses;
 mod out_of_order;
 mod prefetcher;
 mod window;
 
-use ringfence_scenario::platform::{MemorySystem, PrefetchLevel, Replacement};
+use ringfence_scenario::platform::{MemorySystem, Replacement};
 
-use self::misses::{Miss, Misses, Pool};
+use self::access::{Accessed, Request};
+use self::misses::Misses;
 use self::prefetcher::Prefetcher;
 use super::agenda::NEVER;
-use super::cache::{Cache, WayMask};
+use super::cache::Cache;
 use super::error::MachineError;
 use super::pages::PAGE_BYTES;
 use super::{CoreTraffic, Picoseconds, Traffic, TrafficLimit};
-use crate::program::{Access, Clock, Op, Order, Stream};
+use crate::program::{Access, Clock, Op, Stream};
 
 pub(crate) use self::window::Window;
 
@@ -55,41 +57,6 @@ enum State {
     Stopping(Reason),
 }
 
-/// An access that goes to the L1.
-#[derive(Debug, Clone, Copy)]
-struct Request {
-    line: u64,
-    access: Access,
-    order: Order,
-    /// When.
-    at: Picoseconds,
-    /// Place in the program order, in time of dispatch.
-    position: Picoseconds,
-}
-
-impl Request {
-    fn new(op: &Op, at: Picoseconds, stream: &Stream) -> Self {
-        Self {
-            line: op.line,
-            access: op.access,
-            order: op.order,
-            at,
-            position: stream.window.position,
-        }
-    }
-}
-
-/// What became of a [`Request`].
-#[derive(Debug, Clone, Copy)]
-enum Accessed {
-    /// It is under way and concerns nobody else.
-    Done,
-    /// It is under way and misses.
-    Miss(Step),
-    /// Nothing happened; the core has to wait.
-    Later(Step),
-}
-
 /// A core.
 #[derive(Debug, Clone)]
 pub(super) struct Core {
@@ -107,6 +74,8 @@ pub(super) struct Core {
     reply_ps: Picoseconds,
     /// Position up to which the window is known to have room.
     room_until: Picoseconds,
+    /// When the stream was started last; it issues nothing earlier.
+    started_at: Picoseconds,
     /// Everything before this time has been executed.
     time: Picoseconds,
     state: State,
@@ -149,9 +118,10 @@ impl Core {
             window_ps: memory
                 .core
                 .reorder_window
-                .map(|instructions| clock.instructions(instructions.into())),
+                .map(|instructions| clock.instructions(instructions.into()).max(1)),
             reply_ps,
             room_until: 0,
+            started_at: 0,
             time: 0,
             state: State::Idle,
             blocked: false,
@@ -174,6 +144,7 @@ impl Core {
     pub(super) fn start(&mut self, stream: usize, at: Picoseconds) {
         debug_assert!(self.is_idle() && at >= self.time);
         self.stream = stream;
+        self.started_at = at;
         self.time = at;
         self.wake_at = at;
         self.state = State::Running;
@@ -205,8 +176,8 @@ impl Core {
             stream.chain_ready[chains.trailing_zeros() as usize] = at;
             chains &= chains - 1;
         }
-        if !stream.window.is_empty() {
-            self.wake_at = self.wake_at.min(at);
+        if !self.is_idle() && !stream.window.is_empty() {
+            self.wake_at = self.wake_at.min(at.max(self.started_at));
         }
         self.wake_blocked(at);
     }
@@ -220,13 +191,16 @@ impl Core {
 
     /// Whether the L1 has a copy of `line` that is newer than the one below.
     pub(super) fn has_dirty(&self, line: u64) -> bool {
-        self.l1.is_dirty(line)
+        self.l1.is_dirty(line) && !self.misses.is_asked_for(line)
     }
 
-    /// The L1 gives up its copy of `line`, if it has one.
+    /// The L1 gives up its copy of `line`, if it has one; a place that waits for
+    /// a line which nobody has sent yet is none.
     pub(super) fn drop_line(&mut self, now: Picoseconds, line: u64) {
         debug_assert!(self.accessed_at <= now);
-        self.l1.invalidate(line);
+        if !self.misses.is_asked_for(line) {
+            self.l1.invalidate(line);
+        }
     }
 
     fn wake_blocked(&mut self, at: Picoseconds) {
@@ -245,6 +219,7 @@ impl Core {
         limit: Picoseconds,
         stream: &mut Stream,
     ) -> Step {
+        debug_assert!(!self.is_idle() && now >= self.started_at);
         if self.blocked {
             self.blocked = false;
             self.time = self.time.max(now);
@@ -282,6 +257,7 @@ impl Core {
                 Accessed::Later(step) => return step,
                 accessed => {
                     self.dispatched(stream);
+                    stream.executed();
                     if let Accessed::Miss(step) = accessed {
                         return step;
                     }
@@ -327,155 +303,13 @@ impl Core {
         }
         Ok(*op)
     }
-    /// The access at the head of the stream is under way.
+
+    /// The access at the head of the stream has left it.
     #[inline(always)]
     fn dispatched(&mut self, stream: &mut Stream) {
         self.time += self.issue_ps;
         stream.window.position += self.issue_ps;
         stream.advance();
-    }
-
-    #[inline(always)]
-    fn access(&mut self, now: Picoseconds, request: Request, stream: &mut Stream) -> Accessed {
-        match self.l1.peek(request.line) {
-            Some(slot) if !self.l1.is_pending(slot) => self.hit(slot, &request, stream),
-            _ if request.at > now => return Accessed::Later(self.sleep(request.at)),
-            Some(slot) => self.hit_under_miss(slot, now, &request, stream),
-            None => {
-                return match self.miss(now, &request, stream) {
-                    Some(step) => Accessed::Miss(step),
-                    None => Accessed::Later(self.block(now)),
-                };
-            }
-        }
-        Accessed::Done
-    }
-
-    #[inline(always)]
-    fn hit(&mut self, slot: usize, request: &Request, stream: &mut Stream) {
-        debug_assert!(self.accessed_at <= request.at);
-        self.accessed_at = request.at;
-        self.l1.touch(slot);
-        if request.access.writes() {
-            self.l1.make_dirty(slot);
-        }
-        if let Order::Chain(chain) = request.order {
-            stream.chain_ready[usize::from(chain)] = request.at + self.l1_ps;
-        }
-    }
-
-    /// An access to a line that was on its way when it was last looked at.
-    ///
-    /// A store that finds its line on the way joins the miss at no cost.
-    #[inline(never)]
-    fn hit_under_miss(
-        &mut self,
-        slot: usize,
-        now: Picoseconds,
-        request: &Request,
-        stream: &mut Stream,
-    ) {
-        if let Some(prefetcher) = &mut self.prefetcher {
-            prefetcher.touch(request.line);
-        }
-        let Some(miss) = self.misses.find(request.line, now) else {
-            self.l1.complete(slot);
-            return self.hit(slot, request, stream);
-        };
-        self.l1.touch(slot);
-        if request.access.writes() {
-            self.l1.make_dirty(slot);
-        }
-        if request.access.reads() {
-            if !miss.load {
-                miss.load = true;
-                miss.position = request.position;
-            }
-            if let Some(chain) = request.order.chain() {
-                stream.chain_ready[chain] = miss.data_at;
-                if miss.data_at == NEVER {
-                    miss.chains |= 1 << chain;
-                }
-            }
-        }
-    }
-
-    /// `None` when there is no room for another miss.
-    #[inline(never)]
-    fn miss(&mut self, now: Picoseconds, request: &Request, stream: &mut Stream) -> Option<Step> {
-        let load = request.access.reads();
-        let pool = if load { Pool::Loads } else { Pool::Stores };
-        let entry = self.misses.free(pool, now)?;
-        let evicted = self.take_place(now, request.line, request.access.writes())?;
-        if let Some(prefetcher) = &mut self.prefetcher {
-            prefetcher.touch(request.line);
-        }
-        let chain = if load { request.order.chain() } else { None };
-        if let Some(chain) = chain {
-            stream.chain_ready[chain] = NEVER;
-        }
-        *self.misses.entry(entry) = Miss {
-            line: request.line,
-            data_at: NEVER,
-            evicted_at: if evicted.is_some() { NEVER } else { 0 },
-            chains: chain.map_or(0, |chain| 1 << chain),
-            load,
-            is_best_effort: stream.is_best_effort,
-            position: request.position,
-        };
-        Some(Step::Miss {
-            entry,
-            line: request.line,
-            evicted,
-        })
-    }
-
-    /// Puts `line`, which is to come, into the L1: the dirty line that it
-    /// replaces, if any. `None` when every line of its set is on its way.
-    fn take_place(&mut self, now: Picoseconds, line: u64, dirty: bool) -> Option<Option<u64>> {
-        debug_assert!(self.accessed_at <= now);
-        let misses = &self.misses;
-        let on_its_way = |line| misses.is_on_its_way(line, now);
-        let place = self.l1.choose(line, WayMask::ALL, on_its_way)?;
-        self.l1.put(place, line, dirty, true);
-        let evicted = place.victim.filter(|victim| victim.dirty);
-        Some(evicted.map(|victim| victim.line))
-    }
-
-    /// Fetches the next line that the prefetcher wants, if there is one and room for it.
-    #[inline(always)]
-    fn prefetch(&mut self, now: Picoseconds, is_best_effort: bool) -> Option<Step> {
-        let mut line = self.prefetcher.as_mut()?.wanted()?;
-        while self.l1.peek(line).is_some() {
-            line = self.prefetcher.as_mut()?.wanted()?;
-        }
-        let step = self.fetch_ahead(now, line, is_best_effort);
-        if step.is_none() {
-            self.prefetcher.as_mut()?.no_room();
-        }
-        step
-    }
-
-    fn fetch_ahead(&mut self, now: Picoseconds, line: u64, is_best_effort: bool) -> Option<Step> {
-        let entry = self.misses.free(Pool::Prefetches, now)?;
-        let (in_l1, evicted) = match self.prefetcher.as_ref()?.fills {
-            PrefetchLevel::L1 => (line, self.take_place(now, line, false)?),
-            PrefetchLevel::Llc => (u64::MAX, None),
-        };
-        *self.misses.entry(entry) = Miss {
-            line: in_l1,
-            data_at: NEVER,
-            evicted_at: if evicted.is_some() { NEVER } else { 0 },
-            chains: 0,
-            load: false,
-            is_best_effort,
-            position: 0,
-        };
-        Some(Step::Miss {
-            entry,
-            line,
-            evicted,
-        })
     }
 
     fn sleep(&mut self, until: Picoseconds) -> Step {

@@ -7,9 +7,10 @@
 //! An access whose address comes from such a load is deferred and lets later
 //! ones pass.
 
+use super::access::{Accessed, Request};
 use super::window::Deferred;
-use super::{Accessed, Core, NEVER, Picoseconds, Reason, Request, Step, Stream};
-use crate::program::Order;
+use super::{Core, NEVER, Picoseconds, Reason, Step, Stream};
+use crate::program::{Op, Order};
 
 impl Core {
     pub(super) fn run_out_of_order(
@@ -29,11 +30,11 @@ impl Core {
                 false => limit.min(now + self.reply_ps),
             };
             let ready = stream.window.first_ready(&stream.chain_ready);
+            let ready = ready.map(|(chain, at)| (chain, at.max(now).max(self.started_at)));
             if let Some((chain, at)) = ready
                 && at <= self.time
                 && at < self.interrupt_at
             {
-                let at = at.max(now);
                 if at >= limit {
                     return self.sleep(at);
                 }
@@ -42,40 +43,18 @@ impl Core {
                     Accessed::Miss(step) | Accessed::Later(step) => return step,
                 }
             }
-            let ready = ready.map(|(_, at)| at);
             if self.is_full(window_ps, stream) || is_at_end(stream) {
-                if self.time >= self.interrupt_at {
-                    return self.stop(now, Reason::Interrupted);
+                match self.wait(now, ready.map(|(_, at)| at), stream) {
+                    Some(step) => return step,
+                    None => continue,
                 }
-                match self.next_progress(ready, stream) {
-                    Some(at) => self.time = at,
-                    None => return self.block_until(now, ready),
-                }
-                continue;
             }
             let op = match self.dispatch(now, limit, stream) {
                 Ok(op) => op,
                 Err(Some(step)) => return step,
                 Err(None) => continue,
             };
-            let mut request = Request::new(&op, self.time, stream);
-            match op.order {
-                Order::Chain(chain) if self.must_wait(chain.into(), stream) => {
-                    let deferred = Deferred {
-                        line: op.line,
-                        access: op.access,
-                        dispatched_at: self.time,
-                        position: request.position,
-                    };
-                    stream.window.defer(chain.into(), deferred);
-                    self.dispatched(stream);
-                    continue;
-                }
-                // Which loads depend on which is unknown: none do.
-                Order::AfterMisses => request.order = Order::Independent,
-                _ => {}
-            }
-            match self.access(now, request, stream) {
+            match self.issue_or_defer(&op, now, stream) {
                 Accessed::Later(step) => return step,
                 accessed => {
                     self.dispatched(stream);
@@ -85,6 +64,51 @@ impl Core {
                 }
             }
         }
+    }
+
+    /// Waits until more can be dispatched or issued: the step until then, if
+    /// time has to pass outside the core.
+    fn wait(
+        &mut self,
+        now: Picoseconds,
+        ready: Option<Picoseconds>,
+        stream: &mut Stream,
+    ) -> Option<Step> {
+        if self.time >= self.interrupt_at {
+            return Some(self.stop(now, Reason::Interrupted));
+        }
+        match self.next_progress(ready, stream) {
+            Some(at) => {
+                self.time = at;
+                None
+            }
+            None => Some(self.block_until(now, ready)),
+        }
+    }
+
+    /// Issues the access that is dispatched, or defers it until its address is known.
+    fn issue_or_defer(&mut self, op: &Op, now: Picoseconds, stream: &mut Stream) -> Accessed {
+        let mut request = Request::new(op, self.time, stream);
+        match op.order {
+            Order::Chain(chain) if self.must_wait(chain.into(), stream) => {
+                let deferred = Deferred {
+                    line: op.line,
+                    access: op.access,
+                    dispatched_at: self.time,
+                    position: request.position,
+                };
+                stream.window.defer(chain.into(), deferred);
+                return Accessed::Done;
+            }
+            // Which loads depend on which is unknown: none do.
+            Order::AfterMisses => request.order = Order::Independent,
+            _ => {}
+        }
+        let accessed = self.access(now, request, stream);
+        if !matches!(accessed, Accessed::Later(_)) {
+            stream.executed();
+        }
+        accessed
     }
 
     /// Issues the next deferred access of `chain` at `at`.
@@ -106,6 +130,7 @@ impl Core {
         let accessed = self.access(now, request, stream);
         if !matches!(accessed, Accessed::Later(_)) {
             stream.window.pop(chain);
+            stream.executed();
         }
         accessed
     }

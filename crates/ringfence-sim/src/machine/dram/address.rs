@@ -28,6 +28,8 @@ pub struct Decoder {
     row_shift: u32,
     group_bits: u32,
     bank_bits: u32,
+    /// Masks of line bits; the parity of each flips one bit of the bank's number.
+    bank_xor: Vec<u64>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -46,7 +48,8 @@ impl Decoder {
     /// Makes the decoder of `dram` for lines of `line_bytes`.
     ///
     /// # Errors
-    /// When a count is not a power of two, a row does not hold a line, or a channel has more than 64 banks.
+    /// When a count is not a power of two, a row does not hold a line, a channel
+    /// has more than 64 banks, or a bank function uses bits of a line or of the bank itself.
     pub fn new(dram: &Dram, line_bytes: u32) -> Result<Self, MachineError> {
         let lines_per_row = dram.row_bytes / line_bytes.max(1);
         let bits = |what, value: u32| power_of_two(what, u64::from(value)).map(u64::trailing_zeros);
@@ -93,6 +96,7 @@ impl Decoder {
             row_shift,
             group_bits: group.bits,
             bank_bits: bank.bits,
+            bank_xor: bank_xor(dram, line_bytes)?,
         })
     }
 
@@ -105,10 +109,15 @@ impl Decoder {
     /// Bank and row of a line in its channel.
     #[inline]
     pub fn place(&self, line: u64) -> Place {
+        let mut flips = 0;
+        for (bit, mask) in self.bank_xor.iter().enumerate() {
+            flips |= u64::from((line & mask).count_ones() & 1) << bit;
+        }
         let line = line >> self.channel_bits;
         let group = (self.rank.of(line) << self.group_bits) | self.group.of(line);
+        let bank = (group << self.bank_bits) | self.bank.of(line);
         Place {
-            bank: ((group << self.bank_bits) | self.bank.of(line)) as u8,
+            bank: (bank ^ flips) as u8,
             row: (line >> self.row_shift) as u32,
         }
     }
@@ -117,4 +126,31 @@ impl Decoder {
     pub fn lines_per_row(&self) -> u64 {
         1 << self.column.bits
     }
+}
+
+/// The bank functions as masks of line bits.
+fn bank_xor(dram: &Dram, line_bytes: u32) -> Result<Vec<u64>, MachineError> {
+    let bank_bits = dram.bank_address_bits(line_bytes);
+    let own = bank_bits.iter().fold(0, |mask, bit| mask | 1u64 << bit);
+    let refused = own | (u64::from(line_bytes) - 1);
+    if let Some(mask) = dram.bank_xor.iter().find(|&mask| mask & refused != 0) {
+        return Err(MachineError::OutOfRange {
+            what: "mask of a DRAM bank function",
+            value: *mask,
+            expected: "no bits within a line or of the bank's own number",
+        });
+    }
+    if dram.bank_xor.len() > bank_bits.len() {
+        return Err(MachineError::OutOfRange {
+            what: "number of DRAM bank functions",
+            value: dram.bank_xor.len() as u64,
+            expected: "at most one for each bit of the bank's number",
+        });
+    }
+    let line_shift = line_bytes.trailing_zeros();
+    Ok(dram
+        .bank_xor
+        .iter()
+        .map(|mask| mask >> line_shift)
+        .collect())
 }

@@ -1,32 +1,46 @@
-//! One DRAM channel: an open-page FR-FCFS controller and its banks.
+//! One DRAM channel: an open-page controller and its banks.
 //!
-//! The controller issues at most one command a clock. It skips from command
+//! The controller has one command on the bus at a time. It skips from command
 //! to command: [`Channel::next_event`] is the clock of the command that the
 //! queues and timings of this moment lead to, and it changes only with a new
 //! request or a command.
 //!
-//! FR-FCFS as in Rixner et al., "Memory access scheduling" (ISCA 2000): among
-//! the commands that are legal in a clock the one of the oldest request goes
-//! first, and a row that was opened for a request stays open until that
-//! request is served.
+//! A row that was opened for a request stays open until that request is served.
 
-use ringfence_scenario::platform::{Dram, DramController};
+mod plan;
+
+use ringfence_scenario::platform::{Dram, DramController, Scheduler};
 
 use super::address::Place;
 use super::command::{Command, CommandKind, CommandSink, Cycle};
-use super::device::{Device, Direction, Rank, bits};
-use super::queue::{NewRequest, Queue};
+use super::device::{Device, Direction, MAX_BANKS, bits};
+use super::order::{FIRST_AGE, Ordering};
+use super::queue::{Queue, Request};
 use crate::machine::error::MachineError;
+use plan::{Action, Class, First, Plan};
 
 const NEVER: Cycle = Cycle::MAX;
 
 /// A read that got its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadDone {
-    /// The number given to [`Channel::read`].
+    /// Its [`NewRequest::id`].
     pub id: u32,
     /// Clock after the last data.
     pub at: Cycle,
+}
+
+/// A request on its way into a channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NewRequest {
+    /// Where its line lives.
+    pub place: Place,
+    /// The line.
+    pub line: u64,
+    /// What a read's [`ReadDone`] says.
+    pub id: u32,
+    /// Who sent it, for schedulers that tell sources apart.
+    pub source: u16,
 }
 
 /// What a channel has done so far.
@@ -46,47 +60,29 @@ pub struct ChannelCounts {
     pub refreshes: u64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Action {
-    Column(Direction),
-    Activate(Direction),
-    Precharge,
-    PrechargeAll,
-    Refresh,
-    /// No command: a refresh falls due and changes what is allowed.
-    Look,
-}
-
-/// The command that comes next; the smaller `(at, order)` goes first.
-#[derive(Debug, Clone, Copy)]
-struct Plan {
-    at: Cycle,
-    order: u64,
-    action: Action,
-    bank: u8,
-}
-
-/// Commands for a row that was opened for a request go before all others ...
-const PROMISED: u64 = 0;
-/// ... then refreshes, then everything else by age.
-const REFRESH: u64 = 1;
-const FIRST_AGE: u64 = 2;
-
-/// Bits of a candidate's key that hold its order; the rest hold how far off it is.
-const ORDER_BITS: u32 = 44;
-
 /// One channel.
 #[derive(Debug, Clone)]
 pub struct Channel {
     device: Device,
     controller: DramController,
+    ordering: Ordering,
     bursts_per_line: u32,
+    /// Clocks on the bus of an activate, a column command and a precharge or refresh.
+    command_clocks: [Cycle; 3],
     /// Reads and writes.
     queues: [Queue; 2],
     /// Per queue, banks whose open row waits for the request that it was opened for.
     promised: [u64; 2],
-    /// Banks that no due refresh holds up.
-    allowed: u64,
+    /// By class, the first of the commands for the queue that is served.
+    first: [First; 3],
+    /// Row hits of each queue and bank that went before an older miss since the row was opened ...
+    overtakes: [[u32; MAX_BANKS]; 2],
+    /// ... and the banks in which no more may.
+    capped: [u64; 2],
+    /// Banks that a due refresh keeps from serving more than was promised.
+    blocked: u64,
+    /// When the next refresh falls due.
+    look_at: Cycle,
     draining: bool,
     /// First clock whose command slot is free.
     now: Cycle,
@@ -99,31 +95,33 @@ impl Channel {
     /// A channel of `dram` with all rows closed.
     ///
     /// # Errors
-    /// When a queue is empty or too long or the watermarks do not fit it.
+    /// When a queue is empty or too long, the watermarks do not fit it, or the
+    /// model cannot represent the device.
     pub fn new(dram: &Dram, line_bytes: u32) -> Result<Self, MachineError> {
         let controller = dram.controller;
         check_controller(&controller)?;
-        let device = Device::new(dram)?;
-        let banks = device.banks();
+        let t = &dram.timing;
         let mut channel = Self {
-            device,
+            device: Device::new(dram)?,
             controller,
+            ordering: Ordering::new(controller.scheduler),
             bursts_per_line: line_bytes.div_ceil(dram.burst_bytes).max(1),
+            command_clocks: [t.activate_clocks, t.column_clocks, t.precharge_clocks]
+                .map(Cycle::from),
             queues: [
-                Queue::new(controller.read_queue, banks),
-                Queue::new(controller.write_queue, banks),
+                Queue::new(controller.read_queue),
+                Queue::new(controller.write_queue),
             ],
             promised: [0; 2],
-            allowed: u64::MAX,
+            first: [First::UNKNOWN; 3],
+            overtakes: [[0; MAX_BANKS]; 2],
+            capped: [0; 2],
+            blocked: 0,
+            look_at: 0,
             draining: false,
             now: 0,
             next_age: FIRST_AGE,
-            plan: Plan {
-                at: NEVER,
-                order: 0,
-                action: Action::Look,
-                bank: 0,
-            },
+            plan: Plan::LOOK,
             counts: ChannelCounts::default(),
         };
         channel.replan();
@@ -157,12 +155,13 @@ impl Channel {
     ///
     /// A read of a line whose write still waits is answered from the write
     /// queue, after the latency of a row hit.
-    pub fn read(&mut self, at: Cycle, place: Place, line: u64, id: u32) -> Option<ReadDone> {
-        if self.queues[Direction::Write as usize].contains(usize::from(place.bank), line) {
-            return Some(self.forward(at, id));
+    pub fn read(&mut self, at: Cycle, request: NewRequest) -> Option<ReadDone> {
+        let NewRequest { place, line, .. } = request;
+        if self.queues[Direction::Write as usize].contains(place.bank.into(), line) {
+            return Some(self.forward(at, request.id));
         }
         self.counts.reads += 1;
-        self.enqueue(Direction::Read, at, place, line, id);
+        self.enqueue(Direction::Read, at, request);
         None
     }
 
@@ -177,97 +176,133 @@ impl Channel {
     }
 
     /// Accepts a write in clock `at`; no event is due before `at`.
-    pub fn write(&mut self, at: Cycle, place: Place, line: u64) {
+    pub fn write(&mut self, at: Cycle, request: NewRequest) {
         self.counts.writes += 1;
-        self.enqueue(Direction::Write, at, place, line, 0);
+        self.enqueue(Direction::Write, at, request);
     }
 
-    fn enqueue(&mut self, direction: Direction, at: Cycle, place: Place, line: u64, id: u32) {
-        let index = usize::from(place.bank);
-        let open_row = self.device.open_row(index);
-        let request = NewRequest {
+    fn enqueue(&mut self, direction: Direction, at: Cycle, request: NewRequest) {
+        let NewRequest {
+            place,
             line,
             id,
+            source,
+        } = request;
+        let bank = usize::from(place.bank) % MAX_BANKS;
+        let request = Request {
+            line,
+            row: place.row,
+            id,
             age: self.next_age,
-            bursts: self.bursts_per_line,
+            bursts_left: self.bursts_per_line,
+            source,
         };
         self.next_age += 1;
-        let is_candidate = self.queues[direction as usize].push(place, open_row, request);
         self.now = self.now.max(at);
+        let open_row = self.device.open_row(bank);
+        let queue = &mut self.queues[direction as usize];
+        if queue.push(&self.ordering, bank, open_row, request) {
+            let changes = [Class::Column, Class::Activate, Class::Precharge]
+                .map(|class| self.update(class, bank));
+            if changes != [false; 3] {
+                self.replan();
+                return;
+            }
+        }
         let was_draining = self.draining;
         self.choose_direction();
         if self.draining != was_draining {
             self.replan();
-        } else if is_candidate && self.draining == (direction == Direction::Write) {
-            // All other commands stay as they were: the plan changes only if this one goes first.
-            let mut plan = self.plan;
-            self.plan_queue(direction, self.allowed & 1 << index, &mut plan);
-            self.plan = plan;
         }
     }
 
     /// Issues the command of clock [`Self::next_event`].
     pub fn step<S: CommandSink>(&mut self, sink: &mut S) -> Option<ReadDone> {
         let Plan {
-            at, action, bank, ..
+            at,
+            action,
+            direction,
+            bank,
         } = self.plan;
-        self.now = at;
-        let index = usize::from(bank);
+        self.now = self.now.max(at);
+        let index = usize::from(bank) % MAX_BANKS;
         let mut done = None;
-        let kind = match action {
+        let [activate, column, precharge] = self.command_clocks;
+        let (kind, clocks) = match action {
             Action::Look => {
+                if self.ordering.advance(at) {
+                    self.sort_all();
+                }
+                self.block_due_banks();
                 self.replan();
                 return None;
             }
-            Action::Activate(direction) => CommandKind::Activate {
-                row: self.activate(at, index, direction),
-            },
-            Action::Column(direction) => {
+            Action::Activate => {
+                let row = self.activate(at, index, direction);
+                (CommandKind::Activate { row }, activate)
+            }
+            Action::Column => {
                 done = self.column(at, index, direction);
-                if direction == Direction::Read {
-                    CommandKind::Read
-                } else {
-                    CommandKind::Write
-                }
+                let kind = match direction {
+                    Direction::Read => CommandKind::Read,
+                    Direction::Write => CommandKind::Write,
+                };
+                (kind, column)
             }
             Action::Precharge => {
-                self.precharge(at, index);
-                CommandKind::Precharge
+                self.device.precharge(at, index);
+                self.sort(index);
+                self.forget(Class::Precharge);
+                self.update(Class::Column, index);
+                self.update(Class::Activate, index);
+                (CommandKind::Precharge, precharge)
             }
             Action::PrechargeAll => {
-                for open in bits(self.device.open_banks() & self.device.rank_of(index).banks) {
-                    self.precharge(at, open);
+                for bank in bits(self.device.precharge_all(at, index)) {
+                    self.sort(bank);
                 }
-                CommandKind::PrechargeAll
+                self.forget_all();
+                (CommandKind::PrechargeAll, precharge)
             }
             Action::Refresh => {
-                self.device.refresh(at, index);
                 self.counts.refreshes += 1;
-                CommandKind::Refresh
+                (self.refresh(at, index), precharge)
             }
         };
         sink.command(Command { at, kind, bank });
-        self.now = at + 1;
+        self.now = at + clocks;
         self.replan();
         done
     }
 
-    /// Opens the row of the bank's oldest miss; returns the row.
+    /// Opens the row of the bank's first miss; returns the row.
+    #[inline]
     fn activate(&mut self, at: Cycle, bank: usize, direction: Direction) -> u32 {
         let row = self.queues[direction as usize].miss_row(bank);
         self.device.activate(at, bank, row);
         self.promised[direction as usize] |= 1 << bank;
-        for queue in &mut self.queues {
-            queue.open(bank, row);
-        }
+        self.sort(bank);
+        self.queues[direction as usize].promise(bank);
+        self.forget(Class::Activate);
+        self.update(Class::Column, bank);
         self.counts.activates += 1;
         row
     }
 
+    #[inline]
     fn column(&mut self, at: Cycle, bank: usize, direction: Direction) -> Option<ReadDone> {
         self.device.column(at, bank, direction);
-        let request = self.queues[direction as usize].serve_hit(bank)?;
-        self.promised[direction as usize] &= !(1 << bank);
+        self.count_overtaking(bank, direction);
+        let request = self.queues[direction as usize].serve_hit(&self.ordering, bank);
+        if request.is_some() {
+            self.promised[direction as usize] &= !(1 << bank);
+        }
+        self.forget(Class::Column);
+        self.update(Class::Precharge, bank);
+        let request = request?;
+        if self.ordering.served(at, request.source) {
+            self.sort_all();
+        }
         match direction {
             Direction::Read => Some(ReadDone {
                 id: request.id,
@@ -280,158 +315,110 @@ impl Channel {
         }
     }
 
-    fn precharge(&mut self, at: Cycle, bank: usize) {
-        self.device.precharge(at, bank);
-        for queue in &mut self.queues {
-            queue.close(bank);
+    /// The first hit of `bank` is served: counts it if an older miss waits.
+    #[inline]
+    fn count_overtaking(&mut self, bank: usize, direction: Direction) {
+        let queue = &self.queues[direction as usize];
+        if queue.misses >> bank & 1 != 0 && queue.miss_order[bank] < queue.hit_order[bank] {
+            let overtakes = &mut self.overtakes[direction as usize][bank];
+            *overtakes += 1;
+            if *overtakes >= self.ordering.hit_cap() {
+                self.capped[direction as usize] |= 1 << bank;
+            }
         }
     }
 
-    /// Chooses the next command.
-    fn replan(&mut self) {
-        self.choose_direction();
-        let mut best = Plan {
-            at: NEVER,
-            order: u64::MAX,
-            action: Action::Look,
-            bank: 0,
-        };
-        self.allowed = u64::MAX;
+    /// Sorts the bank's requests anew: another row is open, or none.
+    #[inline]
+    fn sort(&mut self, bank: usize) {
+        let open_row = self.device.open_row(bank);
+        for direction in [Direction::Read, Direction::Write] {
+            let queue = &mut self.queues[direction as usize];
+            if queue.is_waiting(bank) {
+                queue.sort(&self.ordering, bank, open_row);
+            }
+            self.overtakes[direction as usize][bank] = 0;
+            self.capped[direction as usize] &= !(1 << bank);
+        }
+    }
+
+    /// Refreshes what is due in the rank of `bank`; returns the command.
+    fn refresh(&mut self, at: Cycle, bank: usize) -> CommandKind {
+        let banks = self.device.rank_of(bank).refresh_banks;
+        let kind = self.device.refresh(at, bank);
+        self.blocked &= !banks;
+        self.block_due_banks();
+        kind
+    }
+
+    /// Keeps requests from banks whose refresh is due.
+    fn block_due_banks(&mut self) {
+        self.look_at = NEVER;
         for rank in self.device.ranks() {
             if rank.refresh_due <= self.now {
-                self.allowed &= !rank.banks;
-                self.plan_refresh(rank, &mut best);
+                self.blocked |= rank.refresh_banks;
             } else {
-                best.improve(Plan {
-                    at: rank.refresh_due,
-                    order: PROMISED,
-                    action: Action::Look,
-                    bank: 0,
-                });
+                self.look_at = self.look_at.min(rank.refresh_due);
             }
         }
-        for direction in [Direction::Read, Direction::Write] {
-            let promised = self.promised[direction as usize];
-            best.improve(self.first_of(promised, Action::Column(direction), |bank| {
-                self.key(self.device.column_at(bank, direction), PROMISED)
-            }));
+        self.forget_all();
+    }
+
+    /// The order of all requests has changed.
+    fn sort_all(&mut self) {
+        for bank in 0..self.device.banks() {
+            let open_row = self.device.open_row(bank);
+            for direction in [Direction::Read, Direction::Write] {
+                self.queues[direction as usize].sort(&self.ordering, bank, open_row);
+                if self.promised[direction as usize] >> bank & 1 != 0 {
+                    self.queues[direction as usize].promise(bank);
+                }
+            }
         }
-        let direction = if self.draining {
-            Direction::Write
-        } else {
-            Direction::Read
-        };
-        self.plan_queue(direction, self.allowed, &mut best);
-        self.plan = best;
+        self.forget_all();
     }
 
     /// Writes are drained in batches, or when there is nothing to read.
+    #[inline]
     fn choose_direction(&mut self) {
         let (reads, writes) = (self.queues[0].len(), self.queues[1].len());
-        self.draining = if self.draining {
+        let drains = if self.draining {
             writes > 0 && (writes > self.controller.write_low || reads == 0)
         } else {
-            writes >= self.controller.write_high || (reads == 0 && writes > 0)
+            writes > 0 && (writes >= self.controller.write_high || reads == 0)
         };
-    }
-
-    /// A rank whose refresh is due serves what it opened rows for, closes all and refreshes.
-    fn plan_refresh(&self, rank: &Rank, best: &mut Plan) {
-        if (self.promised[0] | self.promised[1]) & rank.banks != 0 {
-            return;
-        }
-        let open = rank.banks & self.device.open_banks();
-        let latest = |mask, at_of: fn(&Device, usize) -> Cycle| {
-            bits(mask)
-                .map(|bank| at_of(&self.device, bank))
-                .fold(self.now, Cycle::max)
-        };
-        let (at, action) = if open != 0 {
-            (latest(open, Device::precharge_at), Action::PrechargeAll)
-        } else {
-            (latest(rank.banks, Device::refresh_at), Action::Refresh)
-        };
-        best.improve(Plan {
-            at,
-            order: REFRESH,
-            action,
-            bank: rank.banks.trailing_zeros() as u8,
-        });
-    }
-
-    /// The best command for the requests of a queue in the `allowed` banks.
-    #[inline]
-    fn plan_queue(&self, direction: Direction, allowed: u64, best: &mut Plan) {
-        let queue = &self.queues[direction as usize];
-        let allowed = allowed & !(self.promised[0] | self.promised[1]);
-        let open = self.device.open_banks();
-        best.improve(
-            self.first_of(queue.hits & allowed, Action::Column(direction), |bank| {
-                self.key(self.device.column_at(bank, direction), queue.hit_age(bank))
-            }),
-        );
-        best.improve(
-            self.first_of(queue.misses & allowed & open, Action::Precharge, |bank| {
-                self.key(self.device.precharge_at(bank), queue.miss_age(bank))
-            }),
-        );
-        best.improve(self.first_of(
-            queue.misses & allowed & !open,
-            Action::Activate(direction),
-            |bank| self.key(self.device.activate_at(bank), queue.miss_age(bank)),
-        ));
-    }
-
-    /// A candidate's distance from now and its order in one number: less goes first.
-    #[inline]
-    fn key(&self, at: Cycle, order: u64) -> u64 {
-        at.saturating_sub(self.now) << ORDER_BITS | order
-    }
-
-    /// The bank of `mask` with the least key. One number to compare and no
-    /// branch on it: which bank wins is too random to predict.
-    #[inline]
-    fn first_of(&self, mask: u64, action: Action, key_of: impl Fn(usize) -> u64) -> Plan {
-        let (mut least, mut first) = (u64::MAX, 0);
-        for bank in bits(mask) {
-            let key = key_of(bank);
-            first = if key < least { bank } else { first };
-            least = least.min(key);
-        }
-        Plan {
-            at: if mask == 0 {
-                NEVER
-            } else {
-                self.now + (least >> ORDER_BITS)
-            },
-            order: least & ((1 << ORDER_BITS) - 1),
-            action,
-            bank: first as u8,
-        }
-    }
-}
-
-impl Plan {
-    #[inline]
-    fn improve(&mut self, other: Self) {
-        if (other.at, other.order) < (self.at, self.order) {
-            *self = other;
+        if drains != self.draining {
+            self.draining = drains;
+            self.forget_all();
         }
     }
 }
 
 fn check_controller(controller: &DramController) -> Result<(), MachineError> {
+    let (streak, clear) = match controller.scheduler {
+        Scheduler::FrFcfs | Scheduler::RowHitFirst => (1, 1),
+        Scheduler::FrFcfsCap { hits } => (hits, 1),
+        Scheduler::Blacklist { streak, clear } => (streak, clear),
+    };
     for (what, value) in [
         ("dram.controller.read_queue", controller.read_queue),
         ("dram.controller.write_queue", controller.write_queue),
+        ("dram.controller.hit_cap or blacklist_after", streak),
     ] {
         if !(1..=4096).contains(&value) {
             return Err(MachineError::OutOfRange {
                 what,
                 value: value.into(),
-                expected: "1 to 4096 entries",
+                expected: "1 to 4096",
             });
         }
+    }
+    if clear == 0 {
+        return Err(MachineError::OutOfRange {
+            what: "dram.controller.blacklist_clear",
+            value: 0,
+            expected: "at least 1 clock",
+        });
     }
     if controller.write_low >= controller.write_high
         || controller.write_high > controller.write_queue

@@ -21,16 +21,18 @@ pub enum CommandKind {
     Write,
     /// Refreshes a rank whose banks are all closed.
     Refresh,
+    /// Refreshes one closed bank.
+    RefreshBank,
 }
 
 /// A command on the command bus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Command {
-    /// When.
+    /// Its first clock on the bus.
     pub at: Cycle,
     /// What.
     pub kind: CommandKind,
-    /// Bank of the channel: `(rank * bank_groups + group) * banks_per_group + bank`;
+    /// Bank of the channel, `(rank * bank_groups + group) * banks_per_group + bank`;
     /// the first bank of the rank for [`CommandKind::PrechargeAll`] and [`CommandKind::Refresh`].
     pub bank: u8,
 }

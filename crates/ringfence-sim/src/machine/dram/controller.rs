@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use ringfence_scenario::platform::Dram;
 
 use super::address::Decoder;
-use super::channel::{Channel, ChannelCounts, ReadDone};
+use super::channel::{Channel, ChannelCounts, NewRequest, ReadDone};
 use super::command::Cycle;
 use crate::machine::Picoseconds;
 use crate::machine::error::MachineError;
@@ -137,7 +137,7 @@ impl Controller {
             && let Some((core, register)) = self.reads.peek(&self.read_links, cycle)
         {
             self.reads.pop(&self.read_links, core);
-            let done = self.accept_read(cycle, register);
+            let done = self.accept_read(cycle, core, register);
             self.send_back(done);
             return DramEvent::Internal;
         }
@@ -146,7 +146,8 @@ impl Controller {
         {
             self.writes.pop(&self.write_links, core);
             let line = std::mem::replace(&mut self.write_lines[place as usize], NONE);
-            self.channel.write(cycle, self.decoder.place(line), line);
+            let request = self.request(core, place, line);
+            self.channel.write(cycle, request);
             return DramEvent::WriteAccepted(place as u16);
         }
         let done = self.channel.step(&mut ());
@@ -156,14 +157,23 @@ impl Controller {
 
     /// Passes a read on, unless a write of its line still waits here. Such a
     /// write is older: a line that is being read cannot be evicted.
-    fn accept_read(&mut self, cycle: Cycle, register: u32) -> Option<ReadDone> {
+    fn accept_read(&mut self, cycle: Cycle, core: usize, register: u32) -> Option<ReadDone> {
         let line = self.read_lines[register as usize];
         let writes_wait = self.writes.earliest() != u64::MAX;
         if writes_wait && self.write_lines.contains(&line) {
             return Some(self.channel.forward(cycle, register));
         }
-        self.channel
-            .read(cycle, self.decoder.place(line), line, register)
+        let request = self.request(core, register, line);
+        self.channel.read(cycle, request)
+    }
+
+    fn request(&self, core: usize, id: u32, line: u64) -> NewRequest {
+        NewRequest {
+            place: self.decoder.place(line),
+            line,
+            id,
+            source: core as u16,
+        }
     }
 
     fn send_back(&mut self, done: Option<ReadDone>) {
@@ -179,7 +189,9 @@ impl Controller {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ringfence_scenario::platform::{AddressMap, DramController, DramTiming};
+    use ringfence_scenario::platform::{
+        AddressMap, DramController, DramTiming, RefreshMode, Scheduler,
+    };
 
     const NUMBERS: usize = 8;
 
@@ -195,6 +207,8 @@ mod tests {
             rows: 16384,
             burst_bytes: 64,
             address_map: AddressMap::ColumnGroupBankRow,
+            bank_xor: Vec::new(),
+            refresh: RefreshMode::AllBanks,
             timing: DramTiming {
                 clock_ps: 1250,
                 cl: 11,
@@ -202,6 +216,8 @@ mod tests {
                 burst: 4,
                 rcd: 11,
                 rp: 11,
+                rp_all: 11,
+                ppd: 1,
                 ras: 28,
                 rrd_s: 5,
                 rrd_l: 5,
@@ -214,9 +230,14 @@ mod tests {
                 wtr_l: 6,
                 turnaround: 2,
                 rfc: 208,
+                rfc_bank: 0,
                 refi: 0,
+                activate_clocks: 1,
+                column_clocks: 1,
+                precharge_clocks: 1,
             },
             controller: DramController {
+                scheduler: Scheduler::FrFcfs,
                 read_queue: 32,
                 write_queue: 2,
                 write_high: 2,

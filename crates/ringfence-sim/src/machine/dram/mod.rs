@@ -9,5 +9,6 @@ pub mod channel;
 pub mod command;
 pub(super) mod controller;
 mod device;
+mod order;
 mod queue;
 mod timing;

@@ -1,11 +1,12 @@
 //! Requests that wait in a controller, by bank and age.
 
-use super::address::Place;
+use super::device::MAX_BANKS;
+use super::order::{Ordering, PROMISED};
 
 const NONE: u16 = u16::MAX;
 
 /// One request.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Request {
     pub(super) line: u64,
     pub(super) row: u32,
@@ -14,64 +15,76 @@ pub(super) struct Request {
     pub(super) age: u64,
     /// Column commands still to be issued.
     pub(super) bursts_left: u32,
+    /// Who sent it.
+    pub(super) source: u16,
+}
+
+/// A request's neighbours in its bank's list.
+#[derive(Debug, Clone, Copy)]
+struct Link {
+    before: u16,
     next: u16,
 }
 
+/// The requests of one bank in order of arrival, and those that are first by the scheduler's order.
 #[derive(Debug, Clone, Copy)]
 struct BankList {
     head: u16,
     tail: u16,
-    /// Oldest request for the open row.
+    /// First request for the open row.
     hit: u16,
-    /// Oldest request for another row.
+    /// First request for another row.
     miss: u16,
-    /// Ages of these two, while there are such.
-    hit_age: u64,
-    miss_age: u64,
 }
 
-/// A queue of fixed capacity: per bank a list in order of arrival, its oldest
-/// row hit and its oldest row miss at hand.
+/// A queue of fixed capacity: per bank a list in order of arrival, its first
+/// row hit and its first row miss at hand.
 #[derive(Debug, Clone)]
 pub(super) struct Queue {
     requests: Vec<Request>,
-    lists: Vec<BankList>,
+    links: Vec<Link>,
+    lists: [BankList; MAX_BANKS],
+    /// Order of the first hit of a bank in [`Self::hits`], see [`Ordering`].
+    pub(super) hit_order: [u64; MAX_BANKS],
+    /// Order of the first miss of a bank in [`Self::misses`].
+    pub(super) miss_order: [u64; MAX_BANKS],
     free: u16,
     len: u32,
     /// Banks, as a bit each, that have a request for their open row.
     pub(super) hits: u64,
     /// Banks that have a request for another row.
     pub(super) misses: u64,
+    /// Banks whose first hit goes before their first miss, where only one of the two counts ...
+    pub(super) held: u64,
+    /// ... and banks whose first miss does.
+    pub(super) outranked: u64,
 }
 
 impl Queue {
-    pub(super) fn new(capacity: u32, banks: usize) -> Self {
+    pub(super) fn new(capacity: u32) -> Self {
         let capacity = capacity as u16;
-        let requests = (0..capacity)
-            .map(|i| Request {
-                line: 0,
-                row: 0,
-                id: 0,
-                age: 0,
-                bursts_left: 0,
-                next: if i + 1 < capacity { i + 1 } else { NONE },
-            })
-            .collect();
+        let link = |slot: u16| Link {
+            before: NONE,
+            next: if slot + 1 < capacity { slot + 1 } else { NONE },
+        };
         let empty = BankList {
             head: NONE,
             tail: NONE,
             hit: NONE,
             miss: NONE,
-            hit_age: 0,
-            miss_age: 0,
         };
         Self {
-            requests,
-            lists: vec![empty; banks],
+            requests: vec![Request::default(); capacity.into()],
+            links: (0..capacity).map(link).collect(),
+            lists: [empty; MAX_BANKS],
+            hit_order: [0; MAX_BANKS],
+            miss_order: [0; MAX_BANKS],
             free: 0,
             len: 0,
             hits: 0,
             misses: 0,
+            held: 0,
+            outranked: 0,
         }
     }
 
@@ -85,67 +98,71 @@ impl Queue {
         self.free == NONE
     }
 
-    /// Adds a request; the queue is not full. Whether it is the bank's oldest hit or oldest miss.
+    /// Adds a request; the queue is not full. Whether it is the bank's first hit or first miss.
+    #[inline]
     pub(super) fn push(
         &mut self,
-        place: Place,
+        ordering: &Ordering,
+        bank: usize,
         open_row: Option<u32>,
-        request: NewRequest,
+        request: Request,
     ) -> bool {
         let slot = self.free;
-        let entry = &mut self.requests[usize::from(slot)];
-        self.free = entry.next;
-        *entry = Request {
-            line: request.line,
-            row: place.row,
-            id: request.id,
-            age: request.age,
-            bursts_left: request.bursts,
+        let list = &mut self.lists[bank];
+        let tail = std::mem::replace(&mut list.tail, slot);
+        let link = &mut self.links[usize::from(slot)];
+        self.free = link.next;
+        *link = Link {
+            before: tail,
             next: NONE,
         };
-        self.len += 1;
-        let list = &mut self.lists[usize::from(place.bank)];
-        if list.head == NONE {
+        self.requests[usize::from(slot)] = request;
+        if tail == NONE {
             list.head = slot;
         } else {
-            self.requests[usize::from(list.tail)].next = slot;
+            self.links[usize::from(tail)].next = slot;
         }
-        list.tail = slot;
-        let bank = 1 << place.bank;
-        if open_row == Some(place.row) {
-            if self.hits & bank == 0 {
-                self.hits |= bank;
-                (list.hit, list.hit_age) = (slot, request.age);
-                return true;
-            }
-        } else if self.misses & bank == 0 {
-            self.misses |= bank;
-            (list.miss, list.miss_age) = (slot, request.age);
-            return true;
+        self.len += 1;
+        let is_hit = open_row == Some(request.row);
+        let (set, first, first_order) = if is_hit {
+            (&mut self.hits, &mut list.hit, &mut self.hit_order[bank])
+        } else {
+            (&mut self.misses, &mut list.miss, &mut self.miss_order[bank])
+        };
+        let order = ordering.of(&request, is_hit);
+        let is_first = *set >> bank & 1 == 0 || order < *first_order;
+        if is_first {
+            *set |= 1 << bank;
+            (*first, *first_order) = (slot, order);
+            self.rank(ordering, bank);
         }
-        false
+        is_first
     }
 
-    /// Age of the oldest hit of a bank in [`Self::hits`].
-    #[inline]
-    pub(super) fn hit_age(&self, bank: usize) -> u64 {
-        self.lists[bank].hit_age
-    }
-
-    /// Age of the oldest miss of a bank in [`Self::misses`].
-    #[inline]
-    pub(super) fn miss_age(&self, bank: usize) -> u64 {
-        self.lists[bank].miss_age
-    }
-
-    /// Row of the oldest miss of a bank in [`Self::misses`].
+    /// Row of the first miss of a bank in [`Self::misses`].
     pub(super) fn miss_row(&self, bank: usize) -> u32 {
         self.requests[usize::from(self.lists[bank].miss)].row
     }
 
-    /// Counts one burst of the oldest hit of a bank in [`Self::hits`]; the
+    /// Finds out anew whether hit or miss counts in the bank.
+    #[inline]
+    fn rank(&mut self, ordering: &Ordering, bank: usize) {
+        if ordering.has_one_first() {
+            let bit = 1 << bank;
+            let both = self.hits & self.misses & bit;
+            (self.held, self.outranked) = (self.held & !bit, self.outranked & !bit);
+            if self.hit_order[bank] < self.miss_order[bank] {
+                self.held |= both;
+            } else {
+                self.outranked |= both;
+            }
+        }
+    }
+
+    /// Counts one burst of the first hit of a bank in [`Self::hits`]; the
     /// request that is complete leaves the queue.
-    pub(super) fn serve_hit(&mut self, bank: usize) -> Option<Request> {
+    #[inline]
+    pub(super) fn serve_hit(&mut self, ordering: &Ordering, bank: usize) -> Option<Request> {
         let slot = self.lists[bank].hit;
         let request = &mut self.requests[usize::from(slot)];
         request.bursts_left -= 1;
@@ -153,91 +170,123 @@ impl Queue {
             return None;
         }
         let done = *request;
-        self.unlink(bank, slot);
-        self.requests[usize::from(slot)].next = self.free;
-        self.free = slot;
-        self.len -= 1;
-        self.find_hit(bank, done.next, done.row);
+        let next = self.remove(bank, slot);
+        // In order of age all hits before this one are served already.
+        let from = if ordering.is_by_age() {
+            next
+        } else {
+            self.lists[bank].head
+        };
+        self.find_hit(ordering, bank, from, done.row);
+        self.rank(ordering, bank);
         Some(done)
     }
 
-    /// Finds the oldest request for `row` from `slot` on.
-    fn find_hit(&mut self, bank: usize, mut slot: u16, row: u32) {
+    /// The row of `bank` was opened for its first hit, which goes before all others now.
+    #[inline]
+    pub(super) fn promise(&mut self, bank: usize) {
+        self.hit_order[bank % MAX_BANKS] = PROMISED;
+        self.outranked &= !(1 << bank);
+    }
+
+    /// Takes a request out; returns the one behind it.
+    #[inline]
+    fn remove(&mut self, bank: usize, slot: u16) -> u16 {
+        let Link { before, next } = self.links[usize::from(slot)];
+        let list = &mut self.lists[bank];
+        match self.links.get_mut(usize::from(before)) {
+            Some(link) => link.next = next,
+            None => list.head = next,
+        }
+        match self.links.get_mut(usize::from(next)) {
+            Some(link) => link.before = before,
+            None => list.tail = before,
+        }
+        self.links[usize::from(slot)].next = self.free;
+        self.free = slot;
+        self.len -= 1;
+        next
+    }
+
+    /// The first request from `slot` on of which `wanted` is true, and its order.
+    #[inline]
+    fn find(
+        &self,
+        ordering: &Ordering,
+        mut slot: u16,
+        is_hit: bool,
+        wanted: impl Fn(&Request) -> bool,
+    ) -> Option<(u16, u64)> {
+        let mut first = None;
         while let Some(request) = self.requests.get(usize::from(slot)) {
-            if request.row == row {
+            if wanted(request) {
+                let order = ordering.of(request, is_hit);
+                if first.is_none_or(|(_, least)| order < least) {
+                    first = Some((slot, order));
+                }
+                if ordering.is_by_age() {
+                    break;
+                }
+            }
+            slot = self.links[usize::from(slot)].next;
+        }
+        first
+    }
+
+    #[inline]
+    fn find_hit(&mut self, ordering: &Ordering, bank: usize, from: u16, row: u32) {
+        match self.find(ordering, from, true, |request| request.row == row) {
+            Some((slot, order)) => {
                 self.hits |= 1 << bank;
-                (self.lists[bank].hit, self.lists[bank].hit_age) = (slot, request.age);
-                return;
+                (self.lists[bank].hit, self.hit_order[bank]) = (slot, order);
             }
-            slot = request.next;
-        }
-        self.hits &= !(1 << bank);
-    }
-
-    fn unlink(&mut self, bank: usize, slot: u16) {
-        let list = &mut self.lists[bank];
-        let next = self.requests[usize::from(slot)].next;
-        if list.head == slot {
-            list.head = next;
-            return;
-        }
-        let mut before = list.head;
-        while self.requests[usize::from(before)].next != slot {
-            before = self.requests[usize::from(before)].next;
-        }
-        self.requests[usize::from(before)].next = next;
-        if next == NONE {
-            list.tail = before;
+            None => self.hits &= !(1 << bank),
         }
     }
 
-    /// Every request of the bank is a miss now: its row was closed.
-    pub(super) fn close(&mut self, bank: usize) {
-        self.hits &= !(1 << bank);
-        let list = &mut self.lists[bank];
-        if let Some(oldest) = self.requests.get(usize::from(list.head)) {
-            self.misses |= 1 << bank;
-            (list.miss, list.miss_age) = (list.head, oldest.age);
-        }
-    }
-
-    /// Sorts the bank's requests into hits and misses: `row` was opened.
-    pub(super) fn open(&mut self, bank: usize, row: u32) {
-        self.find_hit(bank, self.lists[bank].head, row);
-        self.misses &= !(1 << bank);
-        let mut slot = self.lists[bank].head;
-        while let Some(request) = self.requests.get(usize::from(slot)) {
-            if request.row != row {
+    #[inline]
+    fn find_miss(&mut self, ordering: &Ordering, bank: usize, wanted: impl Fn(&Request) -> bool) {
+        match self.find(ordering, self.lists[bank].head, false, wanted) {
+            Some((slot, order)) => {
                 self.misses |= 1 << bank;
-                (self.lists[bank].miss, self.lists[bank].miss_age) = (slot, request.age);
-                return;
+                (self.lists[bank].miss, self.miss_order[bank]) = (slot, order);
             }
-            slot = request.next;
+            None => self.misses &= !(1 << bank),
         }
+    }
+
+    /// Sorts the bank's requests into hits and misses of its open row, if one is open.
+    #[inline]
+    pub(super) fn sort(&mut self, ordering: &Ordering, bank: usize, open_row: Option<u32>) {
+        match open_row {
+            Some(row) => {
+                self.find_hit(ordering, bank, self.lists[bank].head, row);
+                self.find_miss(ordering, bank, |request| request.row != row);
+            }
+            None => {
+                self.hits &= !(1 << bank);
+                self.find_miss(ordering, bank, |_| true);
+            }
+        }
+        self.rank(ordering, bank);
+    }
+
+    /// Whether a request for `bank` waits here.
+    #[inline]
+    pub(super) fn is_waiting(&self, bank: usize) -> bool {
+        (self.hits | self.misses) >> bank & 1 != 0
     }
 
     /// Whether a request for `line`, which lives in `bank`, waits here.
     #[inline]
     pub(super) fn contains(&self, bank: usize, line: u64) -> bool {
-        if (self.hits | self.misses) >> bank & 1 == 0 {
-            return false;
-        }
-        let mut slot = self.lists[bank].head;
+        let mut slot = self.lists[bank % MAX_BANKS].head;
         while let Some(request) = self.requests.get(usize::from(slot)) {
             if request.line == line {
                 return true;
             }
-            slot = request.next;
+            slot = self.links[usize::from(slot)].next;
         }
         false
     }
-}
-
-/// What [`Queue::push`] stores beside the place.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct NewRequest {
-    pub(super) line: u64,
-    pub(super) id: u32,
-    pub(super) age: u64,
-    pub(super) bursts: u32,
 }

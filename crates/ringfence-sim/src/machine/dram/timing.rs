@@ -8,61 +8,104 @@ use crate::machine::error::MachineError;
 /// Longest timing in clocks.
 const MAX_TIMING: u32 = 1 << 16;
 
-/// Timings in clocks, with the spacings that follow from them.
+/// Least distances from the first clock of one command to the first clock of another.
+///
+/// The device counts from last clock to last clock (JESD209-4 draws commands of
+/// several clocks so); here a longer command has begun earlier.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Timing {
-    pub(super) rcd: Cycle,
-    pub(super) rp: Cycle,
-    pub(super) ras: Cycle,
-    pub(super) rrd_s: Cycle,
-    pub(super) rrd_l: Cycle,
-    pub(super) faw: Cycle,
-    pub(super) ccd_s: Cycle,
-    pub(super) ccd_l: Cycle,
-    pub(super) rtp: Cycle,
-    pub(super) rfc: Cycle,
-    pub(super) refi: Cycle,
-    /// Read command to the clock after its data.
+    pub(super) activate_to_column: Cycle,
+    pub(super) activate_to_precharge: Cycle,
+    /// Within the bank.
+    pub(super) precharge_to_activate: Cycle,
+    /// After a precharge of all banks.
+    pub(super) precharge_all_to_activate: Cycle,
+    pub(super) precharge_to_refresh: Cycle,
+    pub(super) precharge_all_to_refresh: Cycle,
+    pub(super) precharge_to_precharge: Cycle,
+    /// Different bank group.
+    pub(super) activate_to_activate: Cycle,
+    pub(super) activate_to_activate_same_group: Cycle,
+    pub(super) four_activates: Cycle,
+    /// Refresh of another bank.
+    pub(super) activate_to_refresh: Cycle,
+    /// Activate of another bank.
+    pub(super) refresh_to_activate: Cycle,
+    /// Activate of a refreshed bank.
+    pub(super) refresh_to_activate_same_bank: Cycle,
+    pub(super) refresh_to_refresh: Cycle,
+    /// Time from one refresh to the next; 0 is never.
+    pub(super) refresh_interval: Cycle,
+    /// First clock of a read command to the clock after its data.
     pub(super) read_data: Cycle,
-    pub(super) write_recovery: Cycle,
-    pub(super) wtr_s: Cycle,
-    pub(super) wtr_l: Cycle,
-    /// Read command to write command on the same data bus.
-    pub(super) read_to_write: Cycle,
-    /// Column command to one of the same kind for another rank.
-    pub(super) other_rank: Cycle,
-    /// Write command to a read command for another rank.
-    pub(super) write_to_read_other_rank: Cycle,
+    /// Column commands by direction.
+    pub(super) columns: [ColumnTiming; 2],
+}
+
+/// What follows from a column command of one direction; pairs are the next read and the next write.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ColumnTiming {
+    pub(super) to_precharge: Cycle,
+    pub(super) same_group: [Cycle; 2],
+    pub(super) same_rank: [Cycle; 2],
+    pub(super) other_rank: [Cycle; 2],
 }
 
 impl Timing {
     /// # Errors
     /// When a timing is too long or the clock has no period.
     pub(super) fn new(dram: &Dram) -> Result<Self, MachineError> {
-        check(&dram.timing)?;
-        let t = dram.timing;
+        let t = &dram.timing;
+        check(t)?;
+        let (activate, column, precharge) =
+            (t.activate_clocks, t.column_clocks, t.precharge_clocks);
+        let gap = |clocks: u32, from: u32, to: u32| Cycle::from((clocks + from).saturating_sub(to));
         let c = Cycle::from;
-        let read_data = c(t.cl) + c(t.burst);
-        let write_data = c(t.cwl) + c(t.burst);
+        let one_bank = dram.refreshes_one_bank();
+        let refresh = if one_bank { t.rfc_bank } else { t.rfc };
+        let banks_per_rank = dram.bank_groups * dram.banks_per_group;
+        let write_data = t.cwl + t.burst;
+        let read_to_write = c((t.cl + t.burst + t.turnaround).saturating_sub(t.cwl));
+        let (ccd_s, ccd_l) = (c(t.ccd_s.max(t.burst)), c(t.ccd_l.max(t.burst)));
+        let other_rank = c(t.burst + t.turnaround);
         Ok(Self {
-            rcd: c(t.rcd),
-            rp: c(t.rp),
-            ras: c(t.ras),
-            rrd_s: c(t.rrd_s),
-            rrd_l: c(t.rrd_l),
-            faw: c(t.faw),
-            ccd_s: c(t.ccd_s.max(t.burst)),
-            ccd_l: c(t.ccd_l.max(t.burst)),
-            rtp: c(t.rtp),
-            rfc: c(t.rfc),
-            refi: c(t.refi),
-            read_data,
-            write_recovery: write_data + c(t.wr),
-            wtr_s: write_data + c(t.wtr_s),
-            wtr_l: write_data + c(t.wtr_l),
-            read_to_write: (read_data + c(t.turnaround)).saturating_sub(c(t.cwl)),
-            other_rank: c(t.burst) + c(t.turnaround),
-            write_to_read_other_rank: (write_data + c(t.turnaround)).saturating_sub(c(t.cl)),
+            activate_to_column: gap(t.rcd, activate, column),
+            activate_to_precharge: gap(t.ras, activate, precharge),
+            precharge_to_activate: gap(t.rp, precharge, activate),
+            precharge_all_to_activate: gap(t.rp_all, precharge, activate),
+            precharge_to_refresh: c(t.rp),
+            precharge_all_to_refresh: c(t.rp_all),
+            precharge_to_precharge: c(t.ppd),
+            activate_to_activate: c(t.rrd_s),
+            activate_to_activate_same_group: c(t.rrd_l),
+            four_activates: c(t.faw),
+            activate_to_refresh: gap(t.rrd_s, activate, precharge),
+            refresh_to_activate: gap(t.rrd_s, precharge, activate),
+            refresh_to_activate_same_bank: gap(refresh, precharge, activate),
+            refresh_to_refresh: c(refresh),
+            refresh_interval: c(if one_bank {
+                t.refi / banks_per_rank
+            } else {
+                t.refi
+            }),
+            read_data: c(column - 1 + t.cl + t.burst),
+            columns: [
+                ColumnTiming {
+                    to_precharge: gap(t.rtp, column, precharge),
+                    same_group: [ccd_l, read_to_write],
+                    same_rank: [ccd_s, read_to_write],
+                    other_rank: [other_rank, read_to_write],
+                },
+                ColumnTiming {
+                    to_precharge: gap(write_data + t.wr, column, precharge),
+                    same_group: [c(write_data + t.wtr_l), ccd_l],
+                    same_rank: [c(write_data + t.wtr_s), ccd_s],
+                    other_rank: [
+                        c((write_data + t.turnaround).saturating_sub(t.cl)),
+                        other_rank,
+                    ],
+                },
+            ],
         })
     }
 }
@@ -74,6 +117,8 @@ fn check(t: &DramTiming) -> Result<(), MachineError> {
         t.burst,
         t.rcd,
         t.rp,
+        t.rp_all,
+        t.ppd,
         t.ras,
         t.rrd_s,
         t.rrd_l,
@@ -86,14 +131,19 @@ fn check(t: &DramTiming) -> Result<(), MachineError> {
         t.wtr_l,
         t.turnaround,
         t.rfc,
+        t.rfc_bank,
+        t.activate_clocks,
+        t.column_clocks,
+        t.precharge_clocks,
     ]
     .into_iter()
     .fold(0, u32::max);
-    if longest >= MAX_TIMING || t.clock_ps == 0 {
+    let command_clocks = [t.activate_clocks, t.column_clocks, t.precharge_clocks];
+    if longest >= MAX_TIMING || t.clock_ps == 0 || command_clocks.contains(&0) {
         return Err(MachineError::OutOfRange {
             what: "a DRAM timing",
             value: longest.into(),
-            expected: "a clock period above 0 and every timing below 65536 clocks",
+            expected: "a clock period and command lengths above 0 and every timing below 65536 clocks",
         });
     }
     Ok(())
