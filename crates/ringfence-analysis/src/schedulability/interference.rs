@@ -11,7 +11,8 @@
 //!   multiprocessor for real-time systems with mixed criticality", ECRTS 2012,
 //!   and Pellizzoni et al., "Worst case delay analysis for memory interference in
 //!   multicore systems", DATE 2010). A hit that waits in a bank of the LLC that
-//!   stands still waits for such requests, too; and
+//!   stands still waits for such requests, too, and for the bank to take the line in
+//!   or to give it up; and
 //! - as many misses as the LLC has ways: one line put into a set can push out one
 //!   line after the other of those used again (Burguière, Reineke, Altmeyer,
 //!   "Cache-related preemption delay computation for set-associative caches:
@@ -65,11 +66,12 @@ impl AccessCosts {
         let reopen = u64::from(t.rp) + u64::from(t.rcd);
         let clocks_ps = |clocks: u64| with_refresh(memory, clocks) * u64::from(t.clock_ps);
         let link_ps = u64::from(memory.dram.controller.link_ps);
+        let bank_ps = cycles_ps(platform, memory.llc.bank_service_cycles);
         let latency_ps = link_ps + cycles_ps(platform, memory.llc.latency_cycles);
         Self {
-            foreign_line_ns: (clocks_ps(request + reopen) + link_ps).div_ceil(PS_PER_NS),
-            miss_ns: (clocks_ps(2 * request) + latency_ps).div_ceil(PS_PER_NS),
-            bank_ns: cycles_ps(platform, memory.llc.bank_service_cycles).div_ceil(PS_PER_NS),
+            foreign_line_ns: (clocks_ps(request + reopen) + link_ps + bank_ps).div_ceil(PS_PER_NS),
+            miss_ns: (clocks_ps(2 * request) + latency_ps + 2 * bank_ps).div_ceil(PS_PER_NS),
+            bank_ns: bank_ps.div_ceil(PS_PER_NS),
             misses_per_line: match memory.llc.replacement {
                 Replacement::Lru => memory.llc.ways.into(),
                 Replacement::Random => u64::MAX,

@@ -172,7 +172,8 @@ impl ExactMachine {
                 while let Some(request) = self.llc.take_waiter(register) {
                     self.reply(request, at);
                 }
-                self.llc.filled(register);
+                let bank = self.llc.filled(register, self.now);
+                self.schedule_bank(bank);
                 self.wake_bank();
             }
             DramEvent::WriteAccepted(place) => {

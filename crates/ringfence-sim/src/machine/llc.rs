@@ -2,7 +2,8 @@
 //!
 //! A miss takes a register until its data are here, and its dirty victim a
 //! place in the write-back buffer until the memory controller has it. A bank
-//! whose next request finds no room stands still until there is some.
+//! whose next request finds no room stands still until there is some. Lines that
+//! a bank takes in or gives up occupy it as long as one that it serves.
 
 use ringfence_scenario::platform::Llc as Parameters;
 
@@ -277,6 +278,15 @@ impl Llc {
             _ => {
                 bank.queue.pop(&self.links, core);
                 bank.free_at = now + self.service_ps;
+                if matches!(
+                    served,
+                    Served::Placed {
+                        evicted: Some(_),
+                        ..
+                    }
+                ) {
+                    bank.free_at += self.service_ps;
+                }
             }
         }
         served
@@ -380,12 +390,16 @@ impl Llc {
         Some(self.request(number))
     }
 
-    /// The data of `register` have come.
-    pub(super) fn filled(&mut self, register: u16) {
+    /// The data of `register` have come; returns its bank, which takes them in.
+    pub(super) fn filled(&mut self, register: u16, now: Picoseconds) -> usize {
         let state = &mut self.registers[usize::from(register)];
         state.reading = false;
-        self.banks[usize::from(state.bank)].registers -= 1;
+        let number = usize::from(state.bank);
+        let bank = &mut self.banks[number];
+        bank.registers -= 1;
+        bank.free_at = bank.free_at.max(now) + self.service_ps;
         self.free_registers.push(register);
+        number
     }
 
     /// The victim in `place` of the write-back buffer has left.

@@ -51,6 +51,41 @@ fn chains_in_the_window_overlap_and_wait_for_their_own() {
     }
 }
 
+#[test]
+fn a_window_of_less_than_a_picosecond_is_program_order() {
+    let chase = |change: fn(&mut MemorySystem)| {
+        let platform = board_with(1, change);
+        accesses(&platform, &[bandwidth(Access::Read, 128 << 10, 1)], MS)[0]
+    };
+    let least = chase(|memory| {
+        memory.core.reorder_window = Some(1);
+        memory.core.cycles_per_instruction_milli = 0;
+    });
+    assert_eq!(least, chase(|memory| memory.core.outstanding_misses = 1));
+}
+
+#[test]
+fn prefetches_into_the_llc_take_no_register_of_the_l1() {
+    let found = |mshrs, prefetcher| {
+        let platform = board_with(1, |memory| {
+            memory.l1.mshrs = mshrs;
+            memory.core.prefetcher = prefetcher;
+        });
+        accesses(&platform, &[bandwidth(Access::Read, 8 << 20, 1)], MS)[0]
+    };
+    let prefetcher = Prefetcher {
+        streams: 1,
+        distance_lines: 4,
+        outstanding: 4,
+        fills: PrefetchLevel::Llc,
+    };
+    let (without, with) = (found(1, None), found(1, Some(prefetcher)));
+    assert!(
+        with > without * 3 / 2,
+        "{with} accesses, {without} without a prefetcher"
+    );
+}
+
 /// A trace of loads, a page apart, without other instructions.
 fn trace_of_loads(path: &Path, loads: u64) -> Program {
     let metadata = Metadata {

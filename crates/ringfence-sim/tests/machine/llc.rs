@@ -26,6 +26,24 @@ fn one_bank_serves_one_access_in_its_service_time_and_all_cores_alike() {
 }
 
 #[test]
+fn a_bank_takes_lines_in_and_gives_dirty_ones_up_in_its_service_time() {
+    const SERVICE_CYCLES: u32 = 100;
+    let platform = board_with(4, |memory| {
+        memory.llc.bank_functions = Vec::new();
+        memory.llc.bank_service_cycles = SERVICE_CYCLES;
+    });
+    // A miss is looked up and filled. With stores each also pushes a dirty line
+    // out of the L1 into the bank, and one out of the bank.
+    for (access, services) in [(Access::Read, 2), (Access::Write, 4)] {
+        let programs = vec![bandwidth(access, 4 << 20, 1); 4];
+        let total: u64 = accesses(&platform, &programs, 40 * MS).iter().sum();
+        let cycles = 20 * MS / CYCLE_PS;
+        let expected = cycles / u64::from(services * SERVICE_CYCLES);
+        assert_near(total as f64, expected as f64, 0.01);
+    }
+}
+
+#[test]
 fn llc_registers_bound_the_misses_in_flight() {
     let platform = without_refresh(4, |memory| memory.llc.mshrs = 2);
     let found = accesses(
@@ -84,8 +102,8 @@ fn a_bank_without_registers_leaves_the_others_theirs() {
 #[test]
 fn a_full_write_back_buffer_holds_up_writers_only() {
     let found = |access, write_back_buffer| {
-        let platform = board_with(4, |memory| memory.llc.write_back_buffer = write_back_buffer);
-        let programs = vec![bandwidth(access, 4 << 20, 1); 4];
+        let platform = board_with(2, |memory| memory.llc.write_back_buffer = write_back_buffer);
+        let programs = vec![bandwidth(access, 4 << 20, 1); 2];
         accesses(&platform, &programs, 10 * MS).iter().sum::<u64>()
     };
     assert_eq!(found(Access::Read, 1), found(Access::Read, 16));
