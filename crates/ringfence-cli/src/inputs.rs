@@ -6,7 +6,7 @@ use std::io::{self, Read, Seek};
 use std::path::Path;
 
 use ringfence_record::event::{Input, InputKind};
-use ringfence_scenario::{BuiltinPlatform, FileKind, Files};
+use ringfence_scenario::{Builtin, FileKind, Files};
 use sha2::{Digest, Sha256};
 
 /// The real file system, which remembers what a scenario was read from.
@@ -70,7 +70,7 @@ impl Files for Inputs {
         Ok(bytes)
     }
 
-    fn built_in(&self, platform: &BuiltinPlatform) {
+    fn built_in(&self, platform: &Builtin) {
         self.note(FileKind::Platform, None, platform.source.as_bytes())
             .expect("bytes in memory can be read");
     }

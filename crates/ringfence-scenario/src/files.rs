@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use crate::builtin::BuiltinPlatform;
+use crate::builtin::Builtin;
 
 /// What a file is read as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub trait Files {
     }
 
     /// Told that a scenario names this built-in platform, which is read from no file.
-    fn built_in(&self, _: &BuiltinPlatform) {}
+    fn built_in(&self, _: &Builtin) {}
 }
 
 /// The real file system.

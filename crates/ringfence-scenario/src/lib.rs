@@ -23,7 +23,7 @@ mod reference;
 mod schema;
 mod suggest;
 
-pub use builtin::{BuiltinDram, BuiltinPlatform, DRAMS, PLATFORMS};
+pub use builtin::{Builtin, DRAMS, PLATFORMS};
 pub use diagnostic::{Diagnostic, Diagnostics, Span};
 pub use duration::MAX_DURATION_NS;
 pub use factors::Factors;

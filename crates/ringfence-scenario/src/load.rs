@@ -5,7 +5,7 @@ use std::path::Path;
 
 use toml::de::DeTable;
 
-use crate::builtin::{self, BuiltinPlatform};
+use crate::builtin::{self, Builtin};
 use crate::check;
 use crate::diagnostic::{Diagnostics, Problems, Span};
 use crate::file::platform::{DramTable, PlatformFile};
@@ -52,7 +52,7 @@ pub fn load_from(path: &Path, files: &dyn Files) -> Result<Scenario, Diagnostics
 pub fn load_platform(name: &str) -> Result<Platform, Diagnostics> {
     if !is_path(name) {
         return match find_builtin(name) {
-            Some(platform) => parse_platform(platform.source, &platform.file_name()),
+            Some(platform) => parse_platform(platform.source, platform.path),
             None => {
                 let (_, expected, help) = unknown_platform(name);
                 Err(refuse_file(name, "no such platform", expected, help))
@@ -114,7 +114,7 @@ pub fn load_dram(name: &str) -> Result<Dram, Diagnostics> {
         return parse_dram(&source, name);
     }
     match builtin::DRAMS.iter().find(|dram| dram.name == name) {
-        Some(dram) => parse_dram(dram.source, &dram.file_name()),
+        Some(dram) => parse_dram(dram.source, dram.path),
         None => {
             let names: Vec<&str> = builtin::DRAMS.iter().map(|dram| dram.name).collect();
             let help =
@@ -219,7 +219,7 @@ fn named_platform(
             return Err(None);
         };
         files.built_in(platform);
-        return platform_from(platform.source, &platform.file_name()).map_err(Some);
+        return platform_from(platform.source, platform.path).map_err(Some);
     }
     let path = base.join(text);
     let read = files.read(FileKind::Platform, base, Path::new(text));
@@ -272,7 +272,7 @@ fn is_path(platform: &str) -> bool {
     platform.ends_with(".toml")
 }
 
-fn find_builtin(name: &str) -> Option<&'static BuiltinPlatform> {
+fn find_builtin(name: &str) -> Option<&'static Builtin> {
     builtin::PLATFORMS
         .iter()
         .find(|platform| platform.name == name)

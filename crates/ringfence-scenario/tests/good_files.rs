@@ -123,8 +123,7 @@ struct LargeCache(&'static str);
 
 impl Files for LargeCache {
     fn open(&self, _: FileKind, _: &Path, _: &Path) -> std::io::Result<Box<dyn Read>> {
-        let named =
-            |platform: &&ringfence_scenario::BuiltinPlatform| platform.name == "raspberry-pi-3";
+        let named = |platform: &&ringfence_scenario::Builtin| platform.name == "raspberry-pi-3";
         let source = PLATFORMS.iter().find(named).unwrap().source;
         assert_eq!(source.matches("\"512 KiB\"").count(), 1);
         let source = source.replace("\"512 KiB\"", &format!("{:?}", self.0));
