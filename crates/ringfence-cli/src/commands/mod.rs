@@ -1,10 +1,7 @@
 //! One module a command.
 
 pub mod analyze;
-mod analyze_measure;
-mod analyze_text;
 pub mod bench;
-mod bench_dram;
 pub mod check;
 pub mod compare;
 pub mod generate;

@@ -1,5 +1,8 @@
 //! `ringfence analyze`: whether deadlines hold, before anything runs.
 
+mod measure;
+mod text;
+
 use std::collections::BTreeMap;
 
 use ringfence_analysis::schedulability::comparison::{self, GlobalTask, GlobalVerdict, Policy};
@@ -15,7 +18,7 @@ use ringfence_sim::plan::Plan;
 use serde::Serialize;
 
 use crate::arguments::Analyze;
-use crate::commands::{analyze_measure, analyze_text, selection};
+use crate::commands::selection;
 use crate::files::{print_json, print_text};
 use crate::outcome::{Failure, Outcome};
 
@@ -70,12 +73,12 @@ pub fn run(arguments: &Analyze) -> Result<Outcome, Failure> {
     let scenario = selection::load(&arguments.selection, &Disk)?;
     let case = one_gang_case(&scenario)?;
     if arguments.measure_pairs {
-        let factors = analyze_measure::pairs(&scenario, case, arguments.quiet)?;
+        let factors = measure::pairs(&scenario, case, arguments.quiet)?;
         print_text(&factors.to_toml())?;
         return Ok(Outcome::Pass);
     }
     let measured = match arguments.measure {
-        true => analyze_measure::alone(&scenario, case, arguments)?,
+        true => measure::alone(&scenario, case, arguments)?,
         false => BTreeMap::new(),
     };
     let factors = match &arguments.factors {
@@ -92,7 +95,7 @@ pub fn run(arguments: &Analyze) -> Result<Outcome, Failure> {
     let analysis = analyse(&problem, arguments).map_err(|e| Failure::Error(e.to_string()))?;
     match arguments.json {
         true => print_json(&analysis)?,
-        false => print_text(&analyze_text::text(&analysis))?,
+        false => print_text(&text::text(&analysis))?,
     }
     Ok(match analysis.schedulable {
         true => Outcome::Pass,

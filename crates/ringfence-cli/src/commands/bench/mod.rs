@@ -1,10 +1,11 @@
 //! `ringfence bench`: how fast the simulator is on this machine, and what its parts do under a load.
 
+mod dram;
+
 use std::time::Duration;
 
 use ringfence_sim::bench::{self, EngineBench};
 
-use super::bench_dram;
 use crate::arguments::{Bench, BenchEngine};
 use crate::files::{print_json, print_text};
 use crate::outcome::{Failure, Outcome};
@@ -13,7 +14,7 @@ use crate::outcome::{Failure, Outcome};
 pub fn run(arguments: &Bench) -> Result<Outcome, Failure> {
     match arguments {
         Bench::Engine(arguments) => engine(arguments),
-        Bench::Dram(arguments) => bench_dram::run(arguments),
+        Bench::Dram(arguments) => dram::run(arguments),
     }
 }
 
