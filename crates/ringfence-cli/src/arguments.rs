@@ -232,6 +232,8 @@ pub enum Bench {
     Engine(BenchEngine),
     /// A load on a modelled DRAM: bandwidth, latency and simulated requests per wall second
     Dram(BenchDram),
+    /// Latency and bandwidth that a modelled platform gives to one core, and to all cores
+    Platform(BenchPlatform),
 }
 
 /// `ringfence bench engine`
@@ -290,6 +292,16 @@ pub struct BenchDram {
     /// How much further into its region each requestor starts than the one before, such as 8KiB
     #[arg(long, value_name = "SIZE", default_value = "0 B", value_parser = size)]
     pub skew: u64,
+    /// Print the figures as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `ringfence bench platform`
+#[derive(Debug, Args)]
+pub struct BenchPlatform {
+    /// Platform to measure: a built-in one, or the path of a platform file
+    pub platform: String,
     /// Print the figures as JSON
     #[arg(long)]
     pub json: bool,

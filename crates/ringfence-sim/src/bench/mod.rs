@@ -4,6 +4,7 @@
 //! with the engine, so that figures of different machines, or of a busy one,
 //! can be compared.
 
+mod alone;
 mod dram;
 mod dram_load;
 mod latency;
@@ -15,6 +16,7 @@ use ringfence_scenario::model::{Access, Bandwidth, Cpu, LinkedLists, Program};
 use ringfence_scenario::platform::{MemorySystem, Platform};
 use serde::Serialize;
 
+pub use alone::{PLATFORM_BENCH_VERSION, PlatformBench, platform};
 pub use dram::{DRAM_BENCH_VERSION, DramBench, RequestorLatency, bandwidth_cap, dram};
 pub use dram_load::{ClosedLoop, DramLoad, LINE_BYTES, LoadPattern};
 

@@ -1,6 +1,7 @@
 //! `ringfence bench`: how fast the simulator is on this machine, and what its parts do under a load.
 
 mod dram;
+mod platform;
 
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ pub fn run(arguments: &Bench) -> Result<Outcome, Failure> {
     match arguments {
         Bench::Engine(arguments) => engine(arguments),
         Bench::Dram(arguments) => dram::run(arguments),
+        Bench::Platform(arguments) => platform::run(arguments),
     }
 }
 
