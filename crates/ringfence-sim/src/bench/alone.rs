@@ -22,6 +22,8 @@ pub struct PlatformBench {
     pub version: u32,
     /// Name of the platform.
     pub platform: String,
+    /// Bytes of the L1.
+    pub l1_bytes: u32,
     /// Load to load, one core alone following one random list that fits half of the L1.
     pub l1_ns: f64,
     /// The same in a quarter of the LLC, or twice the L1 where that is more.
@@ -58,6 +60,7 @@ pub fn platform(platform: &Platform) -> Result<PlatformBench, MachineError> {
     Ok(PlatformBench {
         version: PLATFORM_BENCH_VERSION,
         platform: platform.name.clone(),
+        l1_bytes: memory.l1.size_bytes,
         l1_ns: latency_ns(in_l1)?,
         llc_ns: latency_ns(in_llc)?,
         dram_ns: latency_ns(in_dram)?,
