@@ -12,6 +12,7 @@ mod names;
 mod partition;
 pub(crate) mod platform;
 mod program;
+mod streams;
 mod timing;
 mod trace;
 mod work;

@@ -171,6 +171,11 @@ fn memory_bytes(work: &Work<'_>) -> u64 {
         Program::Bandwidth(program) => program.working_set.value.0,
         Program::LinkedLists(program) => all_threads(&program.working_set),
         Program::Cpu(program) => all_threads(&program.working_set),
+        Program::Streams(program) => {
+            let arrays = program.reads.value.0 + program.writes.value.0;
+            program.array.value.0.saturating_mul(arrays)
+        }
+        Program::Strided(program) => program.working_set.value.0,
         Program::Phases(program) => {
             let sizes = program
                 .phase

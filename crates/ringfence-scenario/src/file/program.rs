@@ -103,6 +103,56 @@ file_table! {
 }
 
 file_table! {
+    /// Arrays that are walked in lockstep, as a loop over `a[i] = f(b[i], c[i], …)`
+    /// does: each step reads one cache line of every array that is read, computes,
+    /// and writes one line of every array that is written. Each thread walks a
+    /// part of its own of every array.
+    ///
+    /// `program = { kind = "streams", reads = 2, writes = 1, array = "8 MiB" }`
+    pub struct Streams {
+        /// Arrays that are read.
+        pub reads: Located<Count<0, 64>>,
+        /// Arrays that are written.
+        pub writes: Located<Count<0, 64>>,
+        /// Bytes of each array, of which there are `reads + writes`; all threads
+        /// split them. At least one cache line a thread.
+        pub array: Located<Size>,
+        /// Cycles of computation in each step, after its reads. Default: 0.
+        pub compute_cycles: Option<Located<Count<0, 4_294_967_295>>>,
+        /// Distance of two steps, as in a walk down the columns of a matrix whose
+        /// rows have so many bytes; at its end the walk goes on one line further.
+        /// Whole cache lines, at most the array. Default: one cache line.
+        pub stride: Option<Located<Size>>,
+        /// Walks over the arrays in one job. Default: 1. Best-effort work never ends and ignores it.
+        pub passes: Option<Located<Count<1, 4_294_967_295>>>,
+    }
+}
+
+file_table! {
+    /// Two walkers over one buffer that all threads share, byte by byte: each step
+    /// changes the byte under the first walker and reads the one under the second.
+    /// Then each moves on by its stride, round the buffer's end. Every other sweep
+    /// reads under both and changes nothing. A thread starts at a random place,
+    /// with its walkers half the buffer apart.
+    ///
+    /// `program = { kind = "strided", working_set = "512 KiB", change_stride = "131073 B", read_stride = "33 B" }`
+    pub struct Strided {
+        /// Bytes of the buffer; at least one cache line. A sweep has a step for each.
+        pub working_set: Located<Size>,
+        /// Bytes from one step of the first walker to the next, from 1 B to the
+        /// working set. It comes by every byte in a sweep if the two have no
+        /// common divisor.
+        pub change_stride: Located<Size>,
+        /// Bytes from one step of the second walker to the next, from 1 B to the working set.
+        pub read_stride: Located<Size>,
+        /// Cycles of computation in each step. Default: 0.
+        pub compute_cycles: Option<Located<Count<0, 4_294_967_295>>>,
+        /// Sweeps in one job. Default: 1. Best-effort work never ends and ignores it.
+        pub passes: Option<Located<Count<1, 4_294_967_295>>>,
+    }
+}
+
+file_table! {
     /// Phases of computation and memory accesses; all threads wait for each
     /// other after each. Work and working set are split over the threads.
     ///
@@ -241,6 +291,10 @@ program_kinds! {
     LinkedLists = "linked_lists",
     /// Work in the core.
     Cpu = "cpu",
+    /// Arrays in lockstep.
+    Streams = "streams",
+    /// Two walkers over one buffer.
+    Strided = "strided",
     /// Compute-and-memory phases.
     Phases = "phases",
     /// A recorded trace.

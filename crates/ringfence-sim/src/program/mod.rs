@@ -7,6 +7,8 @@ mod bandwidth;
 mod cpu;
 mod linked_lists;
 mod phases;
+mod streams;
+mod strided;
 mod task;
 mod trace;
 
@@ -93,6 +95,8 @@ pub(crate) enum Source {
     Bandwidth(bandwidth::Bandwidth),
     LinkedLists(linked_lists::LinkedLists),
     Cpu(cpu::Cpu),
+    Streams(streams::Streams),
+    Strided(strided::Strided),
     Phases(phases::Phases),
     Trace(trace::Trace),
 }
@@ -146,6 +150,8 @@ impl Stream {
                 Source::Bandwidth(program) => program.next(),
                 Source::LinkedLists(program) => program.next(),
                 Source::Cpu(program) => program.next(),
+                Source::Streams(program) => program.next(),
+                Source::Strided(program) => program.next(),
                 Source::Phases(program) => program.next(),
                 Source::Trace(program) => program.next(),
             }?;
@@ -200,6 +206,8 @@ impl Stream {
             Source::Bandwidth(program) => program.begin_job(),
             Source::LinkedLists(program) => program.begin_job(),
             Source::Cpu(program) => program.begin_job(),
+            Source::Streams(program) => program.begin_job(),
+            Source::Strided(program) => program.begin_job(),
             Source::Phases(program) => program.begin_job(job),
             Source::Trace(program) => program.begin_job(job),
         }

@@ -9,6 +9,8 @@ use super::bandwidth::Bandwidth;
 use super::cpu::Cpu;
 use super::linked_lists::LinkedLists;
 use super::phases::Phases;
+use super::streams::Streams;
+use super::strided::Strided;
 use super::trace::Trace;
 use crate::machine::Picoseconds;
 use crate::machine::error::MachineError;
@@ -90,6 +92,19 @@ impl Task {
                 lines: self.lines(model.working_set_bytes) * u64::from(self.threads),
                 threads: threads
                     .map(|thread| Source::Cpu(Cpu::new(self, model, thread)))
+                    .collect(),
+            },
+            Program::Streams(model) => Sources {
+                lines: self.lines(model.array_bytes)
+                    * (u64::from(model.reads) + u64::from(model.writes)),
+                threads: threads
+                    .map(|thread| Source::Streams(Streams::new(self, model, thread)))
+                    .collect(),
+            },
+            Program::Strided(model) => Sources {
+                lines: self.lines(model.working_set_bytes),
+                threads: threads
+                    .map(|thread| Source::Strided(Strided::new(self, model, thread)))
                     .collect(),
             },
             Program::Phases(phases) => Sources {
