@@ -163,8 +163,18 @@ struct Requestor {
 #[derive(Debug, Clone, Copy, Default)]
 struct Entry {
     issued_at: Picoseconds,
+    found: Found,
     reads: bool,
     writes_back: bool,
+}
+
+/// Where a read found its line.
+#[derive(Debug, Clone, Copy, Default)]
+enum Found {
+    #[default]
+    Here,
+    OnItsWay,
+    Nowhere,
 }
 
 impl LlcLoop {
@@ -294,6 +304,7 @@ impl LlcLoop {
         let requestor = &mut self.requestors[number];
         requestor.entries[entry] = Entry {
             issued_at: self.now,
+            found: Found::Here,
             reads: true,
             writes_back: false,
         };
@@ -329,7 +340,7 @@ impl LlcLoop {
     fn serve(&mut self, bank: usize) {
         match self.llc.serve(bank, self.now, |_| false) {
             Served::Hit(request) => self.found(request),
-            Served::Merged(_) => self.counts.merged += 1,
+            Served::Merged(request) => self.entry(request).found = Found::OnItsWay,
             Served::Placed {
                 request,
                 read,
@@ -338,7 +349,7 @@ impl LlcLoop {
             } => {
                 match read {
                     Some((register, _)) => {
-                        self.counts.misses += 1;
+                        self.entry(request).found = Found::Nowhere;
                         self.data.push_back((self.now + self.memory_ps, register));
                         self.schedule_data();
                     }
@@ -358,10 +369,7 @@ impl LlcLoop {
 
     fn found(&mut self, request: Request) {
         match request.kind {
-            RequestKind::Fill => {
-                self.counts.hits += 1;
-                self.reply(request);
-            }
+            RequestKind::Fill => self.reply(request),
             RequestKind::WriteBack => self.written_back(request),
         }
     }
@@ -393,29 +401,40 @@ impl LlcLoop {
     }
 
     fn replied(&mut self) {
-        if let Some((_, Request { core, entry, .. })) = self.replies.pop_front() {
+        if let Some((_, request)) = self.replies.pop_front() {
+            let entry = self.entry(request);
+            entry.reads = false;
+            let Entry {
+                issued_at, found, ..
+            } = *entry;
             self.counts.reads += 1;
-            let requestor = &mut self.requestors[core];
-            let this = &mut requestor.entries[entry];
-            this.reads = false;
-            let cycles = (self.now - this.issued_at) / self.cycle_ps;
-            requestor.latencies.add(cycles);
-            self.issue_if_over(core, entry);
+            match found {
+                Found::Here => self.counts.hits += 1,
+                Found::OnItsWay => self.counts.merged += 1,
+                Found::Nowhere => self.counts.misses += 1,
+            }
+            let cycles = (self.now - issued_at) / self.cycle_ps;
+            self.requestors[request.core].latencies.add(cycles);
+            self.issue_if_over(request);
         }
         self.schedule_replies();
     }
 
-    fn written_back(&mut self, Request { core, entry, .. }: Request) {
+    fn written_back(&mut self, request: Request) {
         self.counts.write_backs += 1;
-        self.requestors[core].entries[entry].writes_back = false;
-        self.issue_if_over(core, entry);
+        self.entry(request).writes_back = false;
+        self.issue_if_over(request);
     }
 
-    fn issue_if_over(&mut self, requestor: usize, entry: usize) {
-        let this = &self.requestors[requestor].entries[entry];
-        if !this.reads && !this.writes_back {
-            self.issue(requestor, entry);
+    fn issue_if_over(&mut self, request: Request) {
+        let entry = self.entry(request);
+        if !entry.reads && !entry.writes_back {
+            self.issue(request.core, request.entry);
         }
+    }
+
+    fn entry(&mut self, request: Request) -> &mut Entry {
+        &mut self.requestors[request.core].entries[request.entry]
     }
 
     fn wake_bank(&mut self) {
