@@ -51,7 +51,7 @@ fn hits_spread_over_all_banks_reach_the_peak() {
     assert_eq!(few.cap_set_by, Bottleneck::ReadsInFlight);
     assert_eq!(few.simulated_ns, (READS * LLC_CYCLES / 32) as f64);
     let figures = run(&LlcLoad {
-        outstanding: 10,
+        outstanding: 16,
         ..load(LlcPattern::Sequential)
     });
     assert_eq!(figures.hits, READS);
