@@ -14,6 +14,8 @@ pub struct NeuralNetwork {
     pub cycles_per_mac_milli: u32,
     /// Cycles that one thread computes alone before the first layer.
     pub serial_cycles: u64,
+    /// Bytes that it reads meanwhile, each once.
+    pub serial_bytes: u64,
 }
 
 /// Rows and columns of points with `channels` values each.
@@ -92,7 +94,17 @@ impl NeuralNetwork {
 
     /// Phases of one job: a barrier lies between two.
     pub fn phases(&self) -> usize {
-        self.layers.len() + usize::from(self.serial_cycles > 0)
+        self.layers.len() + usize::from(self.has_serial_phase())
+    }
+
+    /// Whether one thread has something to do alone before the first layer.
+    pub fn has_serial_phase(&self) -> bool {
+        self.serial_cycles > 0 || self.serial_bytes > 0
+    }
+
+    /// Bytes that are read before the first layer, whole cache lines.
+    pub fn serial_read_bytes(&self) -> u64 {
+        whole_lines(self.serial_bytes.into())
     }
 
     /// Bytes of all weights of a layer, whole cache lines.
@@ -116,15 +128,13 @@ impl NeuralNetwork {
 
     /// Bytes of memory that it uses; `u64::MAX` when they are more than that.
     pub fn memory_bytes(&self, threads: u64) -> u64 {
-        let input = self
-            .layers
-            .first()
-            .map_or(0, |layer| self.activation_bytes(layer.input));
+        let input = self.layers.first().map(|layer| layer.input);
+        let input = input.map_or(0, |shape| self.activation_bytes(shape));
         let layers = self.layers.iter();
         layers
             .map(|layer| self.weight_bytes(layer))
+            .chain([self.serial_read_bytes(), self.written_bytes(threads)])
             .fold(input, u64::saturating_add)
-            .saturating_add(self.written_bytes(threads))
     }
 
     /// Multiplications of one job.
@@ -140,7 +150,10 @@ impl NeuralNetwork {
     }
 
     fn bytes(&self, values: u128) -> u64 {
-        let bytes = values.saturating_mul(self.bytes_per_value.into());
-        u64::try_from(bytes.next_multiple_of(LINE_BYTES_MAX)).unwrap_or(u64::MAX)
+        whole_lines(values.saturating_mul(self.bytes_per_value.into()))
     }
+}
+
+fn whole_lines(bytes: u128) -> u64 {
+    u64::try_from(bytes.next_multiple_of(LINE_BYTES_MAX)).unwrap_or(u64::MAX)
 }

@@ -54,6 +54,7 @@ pub(super) fn resolve(network: &file::NeuralNetwork, span: Span) -> Result<Neura
         bytes_per_value: or(network.bytes_per_value.as_ref().map(|n| n.value.0), 4) as u8,
         cycles_per_mac_milli: network.cycles_per_mac_milli.value.0 as u32,
         serial_cycles: or(network.serial_cycles.as_ref().map(|n| n.value.0), 0),
+        serial_bytes: or(network.serial_read.as_ref().map(|n| n.value.0), 0),
     })
 }
 

@@ -151,6 +151,9 @@ file_table! {
         /// Cycles that the first thread computes alone, before the first layer:
         /// preparing the input, the framework's own work. Default: 0.
         pub serial_cycles: Option<Located<Count<0, 1_000_000_000_000>>>,
+        /// Bytes that it reads meanwhile, each once, such as a camera's frame.
+        /// Default: none.
+        pub serial_read: Option<Located<Size>>,
         /// Bytes of a weight or an activation. Default: 4.
         pub bytes_per_value: Option<Located<Count<1, 8>>>,
     }

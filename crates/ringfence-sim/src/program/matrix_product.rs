@@ -42,9 +42,9 @@ impl Walk {
 
     #[inline]
     pub(super) fn op(&self, step: u64) -> Op {
-        let until = |step| self.compute_ps * step / self.steps();
+        let rest_ps = self.compute_ps % self.steps();
         Op {
-            compute_ps: until(step + 1) - until(step),
+            compute_ps: self.compute_ps / self.steps() + u64::from(step < rest_ps),
             line: self.first + step,
             access: self.access,
             // What was loaded is multiplied before the next load.

@@ -8,14 +8,13 @@ use super::barriers::Barriers;
 use super::matrix_product::{Cursor, MatrixProduct, Walk};
 use super::task::Task;
 use super::{Access, Op};
-use crate::machine::Picoseconds;
 
 #[derive(Debug, Clone)]
 pub(crate) struct NeuralNetwork {
     /// This thread's part of each layer.
     parts: Vec<MatrixProduct>,
     /// This thread's part of the phase before the first layer, if there is one.
-    serial_ps: Option<Picoseconds>,
+    serial: Option<Walk>,
     barriers: Barriers,
     cursor: Cursor,
     /// Walks that are planned, which of them comes next, and how far it is.
@@ -27,14 +26,13 @@ pub(crate) struct NeuralNetwork {
 impl NeuralNetwork {
     pub(super) fn new(task: &Task, model: &network::NeuralNetwork, thread: u16) -> Self {
         let parts = parts(task, model, thread);
-        let serial_ps = (model.serial_cycles > 0).then(|| match thread {
-            0 => task.clock.cycles(model.serial_cycles),
-            _ => 0,
-        });
-        let is_idle = parts.iter().all(MatrixProduct::is_empty) && serial_ps.unwrap_or(0) == 0;
+        let has_serial_part = thread == 0 && model.has_serial_phase();
+        let is_idle = parts.iter().all(MatrixProduct::is_empty) && !has_serial_part;
         Self {
             parts,
-            serial_ps,
+            serial: model
+                .has_serial_phase()
+                .then(|| serial(task, model, thread)),
             barriers: Barriers::new(model.phases(), task.endless && !is_idle),
             cursor: Cursor::default(),
             walks: Vec::new(),
@@ -64,7 +62,7 @@ impl NeuralNetwork {
         self.walks.clear();
         self.walk = 0;
         let layer = self.barriers.phase()?;
-        let layer = match self.serial_ps {
+        let layer = match self.serial {
             Some(_) => layer.checked_sub(1),
             None => Some(layer),
         };
@@ -72,12 +70,7 @@ impl NeuralNetwork {
             return Some(());
         }
         if layer.is_none() {
-            self.walks.push(Walk {
-                first: 0,
-                lines: 0,
-                access: Access::None,
-                compute_ps: self.serial_ps.unwrap_or(0),
-            });
+            self.walks.extend(self.serial);
         }
         self.cursor = Cursor::default();
         self.barriers.arrive();
@@ -101,9 +94,30 @@ impl NeuralNetwork {
     }
 }
 
-/// Lays the network out in memory: input, weights and output of each layer, blocks.
+/// The phase before the first layer.
+fn serial(task: &Task, model: &network::NeuralNetwork, thread: u16) -> Walk {
+    let (lines, compute_ps) = match thread {
+        0 => (
+            model.serial_read_bytes() / u64::from(task.line_bytes),
+            task.clock.cycles(model.serial_cycles),
+        ),
+        _ => (0, 0),
+    };
+    Walk {
+        first: 0,
+        lines,
+        access: if lines > 0 {
+            Access::Load
+        } else {
+            Access::None
+        },
+        compute_ps,
+    }
+}
+
+/// Lays the network out in memory: what is read before the first layer, input, weights and output of each layer, blocks.
 fn parts(task: &Task, model: &network::NeuralNetwork, thread: u16) -> Vec<MatrixProduct> {
-    let mut end = 0;
+    let mut end = model.serial_read_bytes();
     let mut take = |bytes: u64| {
         end += bytes;
         end - bytes

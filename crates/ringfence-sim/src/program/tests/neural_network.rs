@@ -11,12 +11,13 @@ use super::*;
 const CYCLES_PER_MAC_MILLI: u32 = 2000;
 const VALUE_BYTES: u64 = 4;
 
-fn network(layers: Vec<Layer>, serial_cycles: u64) -> NeuralNetwork {
+fn network(layers: Vec<Layer>, serial_cycles: u64, serial_bytes: u64) -> NeuralNetwork {
     NeuralNetwork {
         layers,
         bytes_per_value: VALUE_BYTES as u8,
         cycles_per_mac_milli: CYCLES_PER_MAC_MILLI,
         serial_cycles,
+        serial_bytes,
     }
 }
 
@@ -28,8 +29,9 @@ fn networks() -> impl Strategy<Value = NeuralNetwork> {
         channels,
     });
     let kernels = prop::collection::vec((1_u32..=5, 1_u32..=3, 1_u32..40), 0..3);
-    (shape, kernels, 1_u32..50, prop_oneof![Just(0), 1_u64..1000]).prop_map(
-        |(mut input, kernels, outputs, serial_cycles)| {
+    let serial = prop_oneof![Just((0, 0)), (0_u64..1000, 0_u64..1000)];
+    (shape, kernels, 1_u32..50, serial).prop_map(
+        |(mut input, kernels, outputs, (serial_cycles, serial_bytes))| {
             let mut layers = Vec::new();
             for (kernel, stride, outputs) in kernels {
                 let layer = Layer {
@@ -47,7 +49,7 @@ fn networks() -> impl Strategy<Value = NeuralNetwork> {
                 stride: 1,
                 outputs,
             });
-            network(layers, serial_cycles)
+            network(layers, serial_cycles, serial_bytes)
         },
     )
 }
@@ -103,14 +105,17 @@ proptest! {
         threads in 1_u16..5,
     ) {
         let mut phases = phases(&network, threads).into_iter();
-        if network.serial_cycles > 0 {
+        let mut input = network.serial_read_bytes();
+        if network.has_serial_phase() {
             let serial = phases.next().unwrap();
-            let cycles: u64 = serial.iter().flatten().map(|op| op.compute_ps / 1000).sum();
-            prop_assert_eq!(cycles, network.serial_cycles);
-            prop_assert!(serial.iter().flatten().all(|op| op.access == Access::None));
+            let compute_ps: u64 = serial.iter().flatten().map(|op| op.compute_ps).sum();
+            prop_assert_eq!(compute_ps, network.serial_cycles * 1000);
+            let read = 0..input / u64::from(LINE_BYTES);
+            prop_assert_eq!(touched(&serial, Access::reads, read.clone()), read.collect());
+            prop_assert!(serial.iter().flatten().all(|op| !op.access.writes()));
+            prop_assert!(serial[1..].iter().flatten().all(|op| op.access == Access::None));
         }
-        let mut input = 0;
-        let mut end = network.activation_bytes(network.layers[0].input);
+        let mut end = input + network.activation_bytes(network.layers[0].input);
         for (layer, phase) in network.layers.iter().zip(phases) {
             let weights = end;
             let output = weights + network.weight_bytes(layer);
@@ -176,7 +181,7 @@ fn a_thread_without_work_ends_even_if_the_network_is_endless() {
         stride: 1,
         outputs: 1,
     };
-    let program = Program::NeuralNetwork(network(vec![layer], 0));
+    let program = Program::NeuralNetwork(network(vec![layer], 0, 0));
     let mut streams = streams(task(2, true), &program);
     let works: Vec<bool> = streams
         .iter_mut()
@@ -213,7 +218,7 @@ fn dave_2_has_the_published_number_of_connections() {
             channels: 64
         }
     );
-    let connections = network(layers, 0).multiplications();
+    let connections = network(layers, 0, 0).multiplications();
     assert!(
         (26_500_000..27_500_000).contains(&connections),
         "{connections}"
