@@ -41,6 +41,9 @@ impl Checker<'_> {
             ProgramField::Streams(streams) => self.streams(streams, program.span, owner.threads),
             ProgramField::Strided(strided) => Some(self.strided(strided)),
             ProgramField::Phases(phases) => self.phases(phases, program.span),
+            ProgramField::NeuralNetwork(network) => self
+                .neural_network(network, program.span)
+                .map(Program::NeuralNetwork),
             ProgramField::Trace(trace) => self.trace(trace).map(Program::Trace),
         }
     }
