@@ -12,7 +12,7 @@ use std::process::ExitCode;
 #[command(name = "basicmath", version)]
 struct Arguments {
     /// Polynomials, and as many square roots and angles
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=MAX_SIZE))]
+    #[arg(long, value_name = "N", default_value_t = 4000, value_parser = clap::value_parser!(u32).range(1..=MAX_SIZE))]
     size: u32,
     /// Draws other polynomials
     #[arg(long, value_name = "N", default_value_t = 1)]

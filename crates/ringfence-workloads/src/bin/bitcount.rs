@@ -12,7 +12,7 @@ use std::process::ExitCode;
 #[command(name = "bitcount", version)]
 struct Arguments {
     /// Numbers of the series
-    #[arg(long, value_name = "N", default_value_t = 3000, value_parser = clap::value_parser!(u32).range(1..=MAX_SIZE))]
+    #[arg(long, value_name = "N", default_value_t = 4000, value_parser = clap::value_parser!(u32).range(1..=MAX_SIZE))]
     size: u32,
     #[command(flatten)]
     options: Options,

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 #[command(name = "qsort", version)]
 struct Arguments {
     /// Words, and as many points
-    #[arg(long, value_name = "N", default_value_t = 1500, value_parser = clap::value_parser!(u32).range(1..=MAX_SIZE))]
+    #[arg(long, value_name = "N", default_value_t = 3000, value_parser = clap::value_parser!(u32).range(1..=MAX_SIZE))]
     size: u32,
     /// Draws others
     #[arg(long, value_name = "N", default_value_t = 1)]

@@ -1,4 +1,7 @@
 //! An image under SUSAN's circular mask.
+//!
+//! Its functions are always inlined: they are the inner loops, and their
+//! thresholds are constants where they are called.
 
 use std::ops::Range;
 
@@ -54,13 +57,13 @@ impl MaskedImage {
     }
 
     /// Similarity of a nucleus to each brightness.
-    #[inline]
+    #[inline(always)]
     pub fn similarity_to(&self, x: usize, y: usize) -> &[u8; 256] {
         self.similarity.to(self.pixels[y * self.width + x])
     }
 
     /// The pixels of row `row` of the mask over a nucleus.
-    #[inline]
+    #[inline(always)]
     pub fn mask_row(&self, x: usize, y: usize, row: usize, reach: usize) -> &[u8] {
         let start = (y + row - RADIUS) * self.width + x - reach;
         &self.pixels[start..=start + 2 * reach]
@@ -68,7 +71,7 @@ impl MaskedImage {
 
     /// The size of the USAN, if it is below `threshold`; most pixels are known
     /// not to be before all of the mask was looked at.
-    #[inline]
+    #[inline(always)]
     pub fn usan_below(&self, x: usize, y: usize, threshold: u32) -> Option<u32> {
         let similarity = self.similarity_to(x, y);
         let mut usan = 0;
@@ -84,7 +87,7 @@ impl MaskedImage {
     }
 
     /// The first moment of the USAN about its nucleus: its centre of gravity times its size.
-    #[inline]
+    #[inline(always)]
     pub fn moment(&self, x: usize, y: usize) -> (i32, i32) {
         let (mut moment_x, mut moment_y) = (0, 0);
         self.weigh(x, y, |weight, dx, dy| {
@@ -96,7 +99,7 @@ impl MaskedImage {
 
     /// The second moments of the USAN about its nucleus, as twice the angle of
     /// its longer axis: cosine and sine times the same length.
-    #[inline]
+    #[inline(always)]
     pub fn double_angle(&self, x: usize, y: usize) -> (i32, i32) {
         let (mut cosine, mut sine) = (0, 0);
         self.weigh(x, y, |weight, dx, dy| {
@@ -107,7 +110,7 @@ impl MaskedImage {
     }
 
     /// Hands over the similarity of each pixel of the mask and its place from the nucleus.
-    #[inline]
+    #[inline(always)]
     fn weigh(&self, x: usize, y: usize, mut add: impl FnMut(i32, i32, i32)) {
         let similarity = self.similarity_to(x, y);
         for (row, reach) in REACH.into_iter().enumerate() {
