@@ -259,3 +259,32 @@ fn every_shipped_trace_is_recorded_again() {
         .collect();
     assert_eq!(shipped, TRACES.iter().map(Trace::file_name).collect());
 }
+
+#[test]
+fn the_readme_has_the_figures_of_the_shipped_traces() {
+    if renewing() {
+        return;
+    }
+    let readme = std::fs::read_to_string(shipped_traces().join("README.md")).unwrap();
+    for trace in TRACES {
+        let mut reader = open(&trace.shipped());
+        let mut job = reader.next_job().unwrap().unwrap();
+        let statistics = Statistics::of_job(&mut job).unwrap();
+        let row = format!(
+            "| `{}` | {} | {} | {:.0} KiB |",
+            trace.file_name(),
+            with_commas(statistics.accesses()),
+            with_commas(statistics.instructions()),
+            statistics.working_set_bytes() as f64 / 1024.0
+        );
+        assert!(readme.contains(&row), "the README lacks\n{row}");
+    }
+}
+
+/// The decimal digits of a number in groups of three.
+fn with_commas(number: u64) -> String {
+    match number / 1000 {
+        0 => number.to_string(),
+        thousands => format!("{},{:03}", with_commas(thousands), number % 1000),
+    }
+}
