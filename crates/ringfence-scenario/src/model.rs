@@ -3,6 +3,7 @@
 //! Values here have passed every check, so a target may rely on the ranges
 //! that the fields state. Lists keep the order of the file.
 
+use crate::network::NeuralNetwork;
 use crate::platform::Platform;
 
 /// One scenario, checked against its platform.
@@ -181,6 +182,8 @@ pub enum Program {
     Cpu(Cpu),
     /// A sequence of compute-and-memory phases with a barrier after each.
     Phases(Vec<Phase>),
+    /// A neural network, computed layer by layer with a barrier after each.
+    NeuralNetwork(NeuralNetwork),
     /// A recorded memory trace.
     Trace(Trace),
 }

@@ -157,6 +157,7 @@ fn working_set_bytes(program: &Program, threads: u16) -> Option<u64> {
                 .map(|phase| phase.working_set_bytes)
                 .fold(0, u64::saturating_add),
         ),
+        Program::NeuralNetwork(network) => Some(network.memory_bytes(threads)),
         Program::Trace(_) => None,
     }
 }
@@ -168,6 +169,7 @@ fn written_bytes(program: &Program, threads: u16) -> u64 {
         Program::Bandwidth(bandwidth) => bandwidth.access == Access::Write,
         Program::LinkedLists(lists) => lists.access == Access::Write,
         Program::Phases(phases) => phases.iter().any(|phase| phase.write_bytes > 0),
+        Program::NeuralNetwork(network) => return network.written_bytes(threads.into()),
         Program::Trace(_) => true,
     };
     match writes {

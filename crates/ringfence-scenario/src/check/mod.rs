@@ -9,6 +9,7 @@ mod class_of_service;
 pub(crate) mod dram;
 mod gang;
 mod names;
+mod network;
 mod partition;
 pub(crate) mod platform;
 mod program;

@@ -39,6 +39,9 @@ impl Checker<'_> {
             ProgramField::LinkedLists(lists) => Some(self.linked_lists(lists)),
             ProgramField::Cpu(cpu) => self.cpu(cpu, program.span, owner.role),
             ProgramField::Phases(phases) => self.phases(phases, program.span),
+            ProgramField::NeuralNetwork(network) => self
+                .neural_network(network, program.span)
+                .map(Program::NeuralNetwork),
             ProgramField::Trace(trace) => self.trace(trace).map(Program::Trace),
         }
     }

@@ -3,6 +3,7 @@
 use super::Checker;
 use super::gang::threads;
 use super::names::refuse_duplicates;
+use super::network::resolve;
 use crate::file::Located;
 use crate::file::program::Program;
 use crate::file::value::{Name, Size};
@@ -178,5 +179,7 @@ fn memory_bytes(work: &Work<'_>) -> u64 {
                 .filter_map(|phase| phase.value.working_set.as_ref());
             sizes.map(|size| size.value.0).max().unwrap_or(0)
         }
+        Program::NeuralNetwork(program) => resolve(program, work.program.span)
+            .map_or(0, |network| network.memory_bytes(work.threads)),
     }
 }

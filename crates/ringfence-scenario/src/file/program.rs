@@ -134,6 +134,57 @@ file_table! {
 }
 
 file_table! {
+    /// A feed-forward neural network. All threads compute one layer, each a part
+    /// of its points, and wait for each other before the next. The products are
+    /// formed block by block, as libraries do: patches of the input are gathered
+    /// into blocks, which are multiplied with panels of the weights.
+    ///
+    /// `program = { kind = "neural_network", input = { rows = 66, columns = 200, channels = 3 }, cycles_per_mac_milli = 1000, layer = [{ kernel = 5, stride = 2, outputs = 24 }, { outputs = 10 }] }`
+    pub struct NeuralNetwork {
+        /// The shape of what the first layer reads.
+        pub input: Located<InputShape>,
+        /// The layers in order; at least one.
+        pub layer: List<Layer>,
+        /// Cycles of one multiplication and addition when the values are in the
+        /// first-level cache, in thousandths.
+        pub cycles_per_mac_milli: Located<Count<1, 100_000>>,
+        /// Cycles that the first thread computes alone, before the first layer:
+        /// preparing the input, the framework's own work. Default: 0.
+        pub serial_cycles: Option<Located<Count<0, 1_000_000_000_000>>>,
+        /// Bytes that it reads meanwhile, each once, such as a camera's frame.
+        /// Default: none.
+        pub serial_read: Option<Located<Size>>,
+        /// Bytes of a weight or an activation. Default: 4.
+        pub bytes_per_value: Option<Located<Count<1, 8>>>,
+    }
+}
+
+file_table! {
+    /// Shape of an input, such as an image.
+    pub struct InputShape {
+        /// Rows of points.
+        pub rows: Located<Count<1, 65_536>>,
+        /// Points in a row.
+        pub columns: Located<Count<1, 65_536>>,
+        /// Values of a point.
+        pub channels: Located<Count<1, 65_536>>,
+    }
+}
+
+file_table! {
+    /// One layer: a convolution without padding, or, without `kernel`, a fully
+    /// connected layer.
+    pub struct Layer {
+        /// Values of each point of the output.
+        pub outputs: Located<Count<1, 65_536>>,
+        /// Rows and columns of the kernel. Default: the layer is fully connected.
+        pub kernel: Option<Located<Count<1, 64>>>,
+        /// Points from one position of the kernel to the next. Default: 1.
+        pub stride: Option<Located<Count<1, 64>>>,
+    }
+}
+
+file_table! {
     /// A memory trace recorded by `ringfence trace record`. Each thread replays
     /// the whole trace in memory of its own.
     ///
@@ -243,6 +294,8 @@ program_kinds! {
     Cpu = "cpu",
     /// Compute-and-memory phases.
     Phases = "phases",
+    /// A neural network.
+    NeuralNetwork = "neural_network",
     /// A recorded trace.
     Trace = "trace",
 }

@@ -4,8 +4,11 @@
 //! some computation, then one access to a line of the task's memory.
 
 mod bandwidth;
+mod barriers;
 mod cpu;
 mod linked_lists;
+mod matrix_product;
+mod neural_network;
 mod phases;
 mod task;
 mod trace;
@@ -94,6 +97,7 @@ pub(crate) enum Source {
     LinkedLists(linked_lists::LinkedLists),
     Cpu(cpu::Cpu),
     Phases(phases::Phases),
+    NeuralNetwork(neural_network::NeuralNetwork),
     Trace(trace::Trace),
 }
 
@@ -147,6 +151,7 @@ impl Stream {
                 Source::LinkedLists(program) => program.next(),
                 Source::Cpu(program) => program.next(),
                 Source::Phases(program) => program.next(),
+                Source::NeuralNetwork(program) => program.next(),
                 Source::Trace(program) => program.next(),
             }?;
             op.line = physical(&self.region, self.page_shift, op.line);
@@ -184,13 +189,19 @@ impl Stream {
 
     /// Goes on with the next phase if the last one has ended.
     pub(crate) fn resume(&mut self) {
-        if let Source::Phases(phases) = &mut self.source {
-            phases.resume();
+        match &mut self.source {
+            Source::Phases(program) => program.resume(),
+            Source::NeuralNetwork(program) => program.resume(),
+            _ => {}
         }
     }
 
     pub(crate) fn has_next_phase(&self) -> bool {
-        matches!(&self.source, Source::Phases(phases) if phases.has_next())
+        match &self.source {
+            Source::Phases(program) => program.has_next(),
+            Source::NeuralNetwork(program) => program.has_next(),
+            _ => false,
+        }
     }
 
     pub(crate) fn begin_job(&mut self, job: u32) {
@@ -201,6 +212,7 @@ impl Stream {
             Source::LinkedLists(program) => program.begin_job(),
             Source::Cpu(program) => program.begin_job(),
             Source::Phases(program) => program.begin_job(job),
+            Source::NeuralNetwork(program) => program.begin_job(),
             Source::Trace(program) => program.begin_job(job),
         }
     }

@@ -8,6 +8,7 @@ use super::Source;
 use super::bandwidth::Bandwidth;
 use super::cpu::Cpu;
 use super::linked_lists::LinkedLists;
+use super::neural_network::NeuralNetwork;
 use super::phases::Phases;
 use super::trace::Trace;
 use crate::machine::Picoseconds;
@@ -100,6 +101,12 @@ impl Task {
                     .unwrap_or(1),
                 threads: threads
                     .map(|thread| Source::Phases(Phases::new(self, phases, thread)))
+                    .collect(),
+            },
+            Program::NeuralNetwork(model) => Sources {
+                lines: self.lines(model.memory_bytes(self.threads.into())),
+                threads: threads
+                    .map(|thread| Source::NeuralNetwork(NeuralNetwork::new(self, model, thread)))
                     .collect(),
             },
             Program::Trace(model) => Trace::sources(self, model)?,

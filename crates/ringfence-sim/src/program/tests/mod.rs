@@ -1,5 +1,7 @@
 //! What programs touch, and how often.
 
+mod neural_network;
+
 use std::collections::BTreeMap;
 
 use ringfence_scenario::model::{self, Pattern, Phase, Program};
@@ -137,6 +139,25 @@ fn each_list_visits_all_its_nodes_before_it_repeats() {
             assert!(ascending < 20, "the list is not shuffled");
         }
     }
+}
+
+#[test]
+fn a_thread_without_work_ends_even_if_the_phases_are_endless() {
+    let phase = Phase {
+        compute_cycles: 1,
+        read_bytes: 0,
+        write_bytes: 0,
+        working_set_bytes: 0,
+        pattern: Pattern::Sequential,
+    };
+    let threads = streams(task(2, true), &Program::Phases(vec![phase]));
+    let works: Vec<bool> = threads
+        .into_iter()
+        .map(|mut stream| {
+            (0..10).all(|_| stream.peek().is_some().then(|| stream.advance()).is_some())
+        })
+        .collect();
+    assert_eq!(works, [false, true]);
 }
 
 #[test]
