@@ -271,11 +271,11 @@ fn the_readme_has_the_figures_of_the_shipped_traces() {
         let mut job = reader.next_job().unwrap().unwrap();
         let statistics = Statistics::of_job(&mut job).unwrap();
         let row = format!(
-            "| `{}` | {} | {} | {:.0} KiB |",
+            "| `{}` | {} | {} | {} KiB |",
             trace.file_name(),
             with_commas(statistics.accesses()),
             with_commas(statistics.instructions()),
-            statistics.working_set_bytes() as f64 / 1024.0
+            statistics.working_set_bytes().div_ceil(1024)
         );
         assert!(readme.contains(&row), "the README lacks\n{row}");
     }
