@@ -80,6 +80,7 @@ bench: build ## Speed of the simulator, as ratios to a plain loop in the same ru
 	@$(RINGFENCE) bench engine
 	@$(RINGFENCE) bench dram
 	@$(RINGFENCE) bench dram --pattern rand
+	@$(RINGFENCE) bench llc
 
 results: build ## Run the RT-Gang scenarios and measure the platforms again; writes docs/src/results
 	@tools/results

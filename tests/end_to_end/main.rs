@@ -7,3 +7,4 @@ mod corpus;
 mod interruption;
 mod ringfence;
 mod runs;
+mod traces;
