@@ -20,7 +20,6 @@ use ringfence_scenario::platform::{MemorySystem, Platform};
 use serde::Serialize;
 
 pub use alone::{PLATFORM_BENCH_VERSION, PlatformBench, platform};
-pub use dram::{DRAM_BENCH_VERSION, DramBench, RequestorLatency, bandwidth_cap, dram};
 pub use dram::{DRAM_BENCH_VERSION, DramBench, bandwidth_cap, dram};
 pub use dram_load::{ClosedLoop, DramLoad, LINE_BYTES, LoadPattern};
 pub use latency::RequestorLatency;
