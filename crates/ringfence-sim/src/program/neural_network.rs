@@ -15,6 +15,8 @@ pub(crate) struct NeuralNetwork {
     parts: Vec<MatrixProduct>,
     /// This thread's part of the phase before the first layer, if there is one.
     serial: Option<Walk>,
+    /// The same while it has not been planned.
+    serial_to_plan: Option<Walk>,
     barriers: Barriers,
     cursor: Cursor,
     /// Walks that are planned, which of them comes next, and how far it is.
@@ -28,11 +30,13 @@ impl NeuralNetwork {
         let parts = parts(task, model, thread);
         let has_serial_part = thread == 0 && model.has_serial_phase();
         let is_idle = parts.iter().all(MatrixProduct::is_empty) && !has_serial_part;
+        let serial = model
+            .has_serial_phase()
+            .then(|| serial(task, model, thread));
         Self {
             parts,
-            serial: model
-                .has_serial_phase()
-                .then(|| serial(task, model, thread)),
+            serial,
+            serial_to_plan: serial,
             barriers: Barriers::new(model.phases(), task.endless && !is_idle),
             cursor: Cursor::default(),
             walks: Vec::new(),
@@ -61,20 +65,29 @@ impl NeuralNetwork {
     fn plan(&mut self) -> Option<()> {
         self.walks.clear();
         self.walk = 0;
-        let layer = self.barriers.phase()?;
+        let phase = self.barriers.phase()?;
         let layer = match self.serial {
-            Some(_) => layer.checked_sub(1),
-            None => Some(layer),
+            Some(_) => phase.checked_sub(1),
+            None => Some(phase),
         };
-        if layer.is_some_and(|layer| self.parts[layer].plan(&mut self.cursor, &mut self.walks)) {
-            return Some(());
+        let has_more = match layer {
+            Some(layer) => self.parts[layer].plan(&mut self.cursor, &mut self.walks),
+            None => {
+                self.walks.extend(self.serial_to_plan.take());
+                !self.walks.is_empty()
+            }
+        };
+        if !has_more {
+            self.rewind();
+            self.barriers.arrive();
         }
-        if layer.is_none() {
-            self.walks.extend(self.serial);
-        }
-        self.cursor = Cursor::default();
-        self.barriers.arrive();
         Some(())
+    }
+
+    /// To the begin of a phase.
+    fn rewind(&mut self) {
+        self.cursor = Cursor::default();
+        self.serial_to_plan = self.serial;
     }
 
     pub(super) fn has_next(&self) -> bool {
@@ -87,7 +100,7 @@ impl NeuralNetwork {
 
     pub(super) fn begin_job(&mut self) {
         self.barriers.begin_job();
-        self.cursor = Cursor::default();
+        self.rewind();
         self.walks.clear();
         self.walk = 0;
         self.step = 0;

@@ -153,6 +153,28 @@ proptest! {
     }
 
     #[test]
+    fn an_interrupted_thread_goes_on_where_it_was(network in networks(), every in 1_usize..50) {
+        let program = Program::NeuralNetwork(network.clone());
+        let lines = |ops: &[Op]| ops.iter().map(|op| op.line).collect::<Vec<_>>();
+        let mut undisturbed = streams(task(1, false), &program).remove(0);
+        let mut interrupted = undisturbed.clone();
+        for _ in 0..network.phases() {
+            let expected = lines(&run(&mut undisturbed));
+            let mut ops = Vec::new();
+            interrupted.resume();
+            while let Some(op) = interrupted.peek() {
+                ops.push(*op);
+                interrupted.advance();
+                // The core was taken from the thread and given back.
+                if ops.len() % every == 0 && interrupted.peek().is_some() {
+                    interrupted.resume();
+                }
+            }
+            prop_assert_eq!(lines(&ops), expected);
+        }
+    }
+
+    #[test]
     fn every_job_is_the_same(network in networks()) {
         let mut stream = streams(task(1, false), &Program::NeuralNetwork(network)).remove(0);
         let mut job = || {
