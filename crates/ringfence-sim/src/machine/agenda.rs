@@ -11,59 +11,74 @@ const LAST: Picoseconds = Picoseconds::MAX >> COMPONENT_BITS;
 /// Components that an agenda can hold.
 pub(crate) const MAX_COMPONENTS: usize = 1 << COMPONENT_BITS;
 
-/// Next event time of every component, as a tournament tree.
+/// Components, or blocks, that are compared with each other.
+const BLOCK: usize = 8;
+
+/// Next event time of every component, as a tournament tree of blocks.
 ///
 /// Equal times go to the lower component number, so the order of events is total.
 #[derive(Debug, Clone)]
 pub(crate) struct Agenda {
-    /// `time << COMPONENT_BITS | component`; node 1 is the root, node `i` is
-    /// the lower of the nodes `2 i` and `2 i + 1`.
-    nodes: Vec<u64>,
+    /// Block 0 is the root; place `p` of block `b` has the lowest key of block
+    /// `BLOCK * b + p + 1`, or in the last level that of a component.
+    blocks: Vec<[u64; BLOCK]>,
+    /// First block of the last level.
     first_leaf: usize,
 }
 
 impl Agenda {
     /// All of at most [`MAX_COMPONENTS`] components have nothing to do.
     pub(crate) fn new(components: usize) -> Self {
-        let first_leaf = components.next_power_of_two();
-        let mut nodes: Vec<u64> = (0..2 * first_leaf)
-            .map(|node| key(node.saturating_sub(first_leaf), NEVER))
-            .collect();
-        for node in (1..first_leaf).rev() {
-            nodes[node] = nodes[2 * node].min(nodes[2 * node + 1]);
+        let leaves = components.div_ceil(BLOCK);
+        let mut first_leaf = 0;
+        let mut level = 1;
+        while level < leaves {
+            first_leaf += level;
+            level *= BLOCK;
         }
-        Self { nodes, first_leaf }
+        let nothing = [key(MAX_COMPONENTS - 1, NEVER); BLOCK];
+        let mut agenda = Self {
+            blocks: vec![nothing; first_leaf + leaves],
+            first_leaf,
+        };
+        for component in 0..components {
+            agenda.set(component, NEVER);
+        }
+        agenda
     }
 
     /// The earliest event and its component.
     #[inline]
     pub(crate) fn first(&self) -> (Picoseconds, usize) {
-        let first = self.nodes[1];
+        let first = lowest(&self.blocks[0]);
         (time(first), first as usize & (MAX_COMPONENTS - 1))
     }
 
     #[inline]
     pub(crate) fn set(&mut self, component: usize, time: Picoseconds) {
-        let mut node = self.first_leaf + component;
-        let mut lowest = key(component, time);
-        if self.nodes[node] == lowest {
-            return;
-        }
-        self.nodes[node] = lowest;
-        while node > 1 {
-            lowest = lowest.min(self.nodes[node ^ 1]);
-            node /= 2;
-            self.nodes[node] = lowest;
+        let mut block = self.first_leaf + component / BLOCK;
+        self.blocks[block][component % BLOCK] = key(component, time);
+        while block > 0 {
+            let lowest = lowest(&self.blocks[block]);
+            let place = (block - 1) % BLOCK;
+            block = (block - 1) / BLOCK;
+            self.blocks[block][place] = lowest;
         }
     }
 
     /// Moves the component's event forward to `time` unless it is earlier already.
     #[inline]
     pub(crate) fn advance(&mut self, component: usize, time: Picoseconds) {
-        if key(component, time) < self.nodes[self.first_leaf + component] {
+        let block = self.first_leaf + component / BLOCK;
+        if key(component, time) < self.blocks[block][component % BLOCK] {
             self.set(component, time);
         }
     }
+}
+
+#[inline]
+fn lowest(keys: &[u64; BLOCK]) -> u64 {
+    keys.iter().fold(u64::MAX, |lowest, &key| lowest.min(key))
 }
 
 #[inline]
@@ -87,8 +102,8 @@ mod tests {
     proptest! {
         #[test]
         fn the_first_event_is_the_earliest_of_the_lowest_component(
-            components in 1usize..20,
-            changes in prop::collection::vec((0usize..20, 0u64..8), 1..100),
+            components in 1usize..200,
+            changes in prop::collection::vec((0usize..200, 0u64..8), 1..100),
         ) {
             let mut agenda = Agenda::new(components);
             let mut times = vec![NEVER; components];

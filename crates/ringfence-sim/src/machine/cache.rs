@@ -203,9 +203,7 @@ impl Cache {
                 let used_at = &self.used_at[base..base + self.ways];
                 let mut ways = ways;
                 loop {
-                    let oldest = (0..set.len())
-                        .filter(|&way| ways.contains(way))
-                        .min_by_key(|&way| used_at[way]);
+                    let oldest = least_recently_used(used_at, ways);
                     match oldest {
                         Some(way) if !free(&way) => ways = ways.without(way),
                         _ => break oldest,
@@ -244,6 +242,18 @@ impl Cache {
         self.slots[place.slot] = tag | VALID | flags;
         self.touch(place.slot);
     }
+}
+
+/// The first of the `ways` that were used least recently, if there is one.
+#[inline]
+fn least_recently_used(used_at: &[u64], ways: WayMask) -> Option<usize> {
+    let (mut earliest, mut oldest) = (u64::MAX, None);
+    for (way, &at) in used_at.iter().enumerate() {
+        if at < earliest && ways.contains(way) {
+            (earliest, oldest) = (at, Some(way));
+        }
+    }
+    oldest
 }
 
 #[cfg(test)]

@@ -84,6 +84,15 @@ struct Bank {
     registers: u32,
 }
 
+/// What a request is for.
+#[derive(Debug, Clone, Copy)]
+struct Wanted {
+    request: Request,
+    line: u64,
+    /// Ways that the line may take if it is not here.
+    ways: WayMask,
+}
+
 /// The cache.
 #[derive(Debug, Clone)]
 pub(crate) struct Llc {
@@ -97,8 +106,8 @@ pub(crate) struct Llc {
     registers_per_bank: u32,
     free_buffer_places: Vec<u16>,
     entries_per_core: usize,
-    /// By request: line, and the ways that it may take.
-    wanted: Vec<(u64, WayMask)>,
+    /// The requests by number.
+    wanted: Vec<Wanted>,
     links: Links,
     /// Next request that waits for the same line.
     next_waiter: Vec<u32>,
@@ -155,6 +164,15 @@ impl Llc {
             stalled_for: None,
             registers: 0,
         };
+        let nothing = Wanted {
+            request: Request {
+                core: 0,
+                entry: 0,
+                kind: RequestKind::Fill,
+            },
+            line: 0,
+            ways: WayMask::ALL,
+        };
         let line_bits = around.line_bytes.trailing_zeros();
         Ok(Self {
             tags: Cache::new(
@@ -177,7 +195,7 @@ impl Llc {
             registers_per_bank: parameters.mshrs_per_bank,
             free_buffer_places: (0..parameters.write_back_buffer as u16).rev().collect(),
             entries_per_core: around.entries_per_core,
-            wanted: vec![(0, WayMask::ALL); requests],
+            wanted: vec![nothing; requests],
             links: Links::new(requests),
             next_waiter: vec![NONE; requests],
             stalled_banks: 0,
@@ -204,20 +222,6 @@ impl Llc {
         ((request.core * self.entries_per_core + request.entry) * 2 + request.kind as usize) as u32
     }
 
-    #[inline]
-    fn request(&self, number: u32) -> Request {
-        let entry = number as usize / 2;
-        Request {
-            core: entry / self.entries_per_core,
-            entry: entry % self.entries_per_core,
-            kind: if number & 1 == 0 {
-                RequestKind::Fill
-            } else {
-                RequestKind::WriteBack
-            },
-        }
-    }
-
     /// Queues a request that reaches its bank at `ready`; returns the bank.
     /// `ways` are those that the line may take if it is not here.
     pub(crate) fn push(
@@ -228,7 +232,11 @@ impl Llc {
         ready: Picoseconds,
     ) -> usize {
         let number = self.number(request);
-        self.wanted[number as usize] = (line, ways);
+        self.wanted[number as usize] = Wanted {
+            request,
+            line,
+            ways,
+        };
         let bank = self.bank_of(line);
         self.banks[bank]
             .queue
@@ -267,10 +275,9 @@ impl Llc {
     ) -> Served {
         let (core, number) = self.banks[bank]
             .queue
-            .peek(&self.links, now)
+            .peek(now)
             .expect("a bank wakes for a request");
-        let request = self.request(number);
-        let served = self.access(bank, request, number, is_dirty_above);
+        let served = self.access(bank, number, is_dirty_above);
         let bank = &mut self.banks[bank];
         match served {
             Served::Stalled => self.stalled_banks += 1,
@@ -295,14 +302,17 @@ impl Llc {
     fn access(
         &mut self,
         bank: usize,
-        request: Request,
         number: u32,
         is_dirty_above: impl Fn(u64) -> bool,
     ) -> Served {
-        let (line, ways) = self.wanted[number as usize];
+        let Wanted {
+            request,
+            line,
+            ways,
+        } = self.wanted[number as usize];
         let is_fill = request.kind == RequestKind::Fill;
         if let Some(slot) = self.tags.find(line) {
-            return self.found(slot, request, number);
+            return self.found(slot, number);
         }
         if is_fill && !self.has_register(bank) {
             return self.stall(bank, Lack::Register);
@@ -327,8 +337,8 @@ impl Llc {
         }
     }
 
-    fn found(&mut self, slot: usize, request: Request, number: u32) -> Served {
-        let (line, _) = self.wanted[number as usize];
+    fn found(&mut self, slot: usize, number: u32) -> Served {
+        let Wanted { request, line, .. } = self.wanted[number as usize];
         if request.kind == RequestKind::WriteBack {
             self.tags.make_dirty(slot);
             return Served::Hit(request);
@@ -387,7 +397,7 @@ impl Llc {
             return None;
         }
         register.first_waiter = self.next_waiter[number as usize];
-        Some(self.request(number))
+        Some(self.wanted[number as usize].request)
     }
 
     /// The data of `register` have come; returns its bank, which takes them in.

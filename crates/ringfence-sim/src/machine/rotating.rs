@@ -3,20 +3,34 @@
 /// End of a list.
 const NONE: u32 = u32::MAX;
 
+/// A request that waits: when it is ready, and the one behind it.
+#[derive(Debug, Clone, Copy)]
+struct Link {
+    ready: u64,
+    next: u32,
+}
+
 /// The links of all requests of one kind; a request is in one queue at most.
 #[derive(Debug, Clone)]
-pub(super) struct Links {
-    next: Vec<u32>,
-    ready: Vec<u64>,
-}
+pub(super) struct Links(Vec<Link>);
 
 impl Links {
     pub(super) fn new(requests: usize) -> Self {
-        Self {
-            next: vec![NONE; requests],
-            ready: vec![0; requests],
-        }
+        let link = Link {
+            ready: 0,
+            next: NONE,
+        };
+        Self(vec![link; requests])
     }
+}
+
+/// The list of one source.
+#[derive(Debug, Clone, Copy)]
+struct Source {
+    /// When the first request is ready; `u64::MAX` when there is none.
+    ready: u64,
+    head: u32,
+    tail: u32,
 }
 
 /// One first-in first-out list per source (a core), served round robin.
@@ -25,19 +39,22 @@ impl Links {
 /// source waits for more than one request of every other source.
 #[derive(Debug, Clone)]
 pub(super) struct RotatingQueue {
-    heads: Vec<u32>,
-    tails: Vec<u32>,
+    sources: Vec<Source>,
     /// Source with the first claim.
-    turn: u32,
+    turn: usize,
     /// When the first request of any source is ready; `u64::MAX` when empty.
     earliest: u64,
 }
 
 impl RotatingQueue {
     pub(super) fn new(sources: usize) -> Self {
+        let empty = Source {
+            ready: u64::MAX,
+            head: NONE,
+            tail: NONE,
+        };
         Self {
-            heads: vec![NONE; sources],
-            tails: vec![NONE; sources],
+            sources: vec![empty; sources],
             turn: 0,
             earliest: u64::MAX,
         }
@@ -52,52 +69,47 @@ impl RotatingQueue {
     /// Appends a request that is not ready before the source's earlier ones.
     #[inline]
     pub(super) fn push(&mut self, links: &mut Links, source: usize, request: u32, ready: u64) {
-        links.next[request as usize] = NONE;
-        links.ready[request as usize] = ready;
-        if self.heads[source] == NONE {
-            self.heads[source] = request;
+        links.0[request as usize] = Link { ready, next: NONE };
+        let source = &mut self.sources[source];
+        if source.head == NONE {
+            source.head = request;
+            source.ready = ready;
             self.earliest = self.earliest.min(ready);
         } else {
-            links.next[self.tails[source] as usize] = request;
+            links.0[source.tail as usize].next = request;
         }
-        self.tails[source] = request;
+        source.tail = request;
     }
 
     /// The request that [`Self::pop`] would take at `now`, and its source.
     #[inline]
-    pub(super) fn peek(&self, links: &Links, now: u64) -> Option<(usize, u32)> {
+    pub(super) fn peek(&self, now: u64) -> Option<(usize, u32)> {
         if self.earliest > now {
             return None;
         }
-        let mut source = self.turn as usize;
-        for _ in 0..self.heads.len() {
-            let head = self.heads[source];
-            if head != NONE && links.ready[head as usize] <= now {
-                return Some((source, head));
-            }
-            source += 1;
-            if source == self.heads.len() {
-                source = 0;
-            }
-        }
-        None
+        let (before, from) = self.sources.split_at(self.turn);
+        let is_ready = |source: &Source| source.ready <= now;
+        let number = match from.iter().position(is_ready) {
+            Some(position) => self.turn + position,
+            None => before.iter().position(is_ready)?,
+        };
+        Some((number, self.sources[number].head))
     }
 
     /// Takes the request that [`Self::peek`] showed.
     #[inline]
-    pub(super) fn pop(&mut self, links: &Links, source: usize) {
-        self.heads[source] = links.next[self.heads[source] as usize];
-        self.turn = if source + 1 == self.heads.len() {
+    pub(super) fn pop(&mut self, links: &Links, number: usize) {
+        let source = &mut self.sources[number];
+        source.head = links.0[source.head as usize].next;
+        let next = links.0.get(source.head as usize);
+        source.ready = next.map_or(u64::MAX, |link| link.ready);
+        self.turn = if number + 1 == self.sources.len() {
             0
         } else {
-            source as u32 + 1
+            number + 1
         };
-        self.earliest = u64::MAX;
-        for &head in &self.heads {
-            if head != NONE {
-                self.earliest = self.earliest.min(links.ready[head as usize]);
-            }
-        }
+        let ready = self.sources.iter().map(|source| source.ready);
+        self.earliest = ready.fold(u64::MAX, u64::min);
     }
 }
 
@@ -113,9 +125,9 @@ mod tests {
             queue.push(&mut links, source, request, ready);
         }
         assert_eq!(queue.earliest(), 5);
-        assert_eq!(queue.peek(&links, 4), None);
+        assert_eq!(queue.peek(4), None);
         let mut served = Vec::new();
-        while let Some((source, request)) = queue.peek(&links, 10) {
+        while let Some((source, request)) = queue.peek(10) {
             queue.pop(&links, source);
             served.push(request);
         }

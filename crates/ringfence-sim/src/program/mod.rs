@@ -150,20 +150,25 @@ impl Stream {
     #[inline]
     pub(crate) fn peek(&mut self) -> Option<&mut Op> {
         if self.op.is_none() {
-            let mut op = match &mut self.source {
-                Source::Bandwidth(program) => program.next(),
-                Source::LinkedLists(program) => program.next(),
-                Source::Cpu(program) => program.next(),
-                Source::Streams(program) => program.next(),
-                Source::Strided(program) => program.next(),
-                Source::Phases(program) => program.next(),
-                Source::NeuralNetwork(program) => program.next(),
-                Source::Trace(program) => program.next(),
-            }?;
-            op.line = physical(&self.region, self.page_shift, op.line);
-            self.op = Some(op);
+            self.op = self.next();
         }
         self.op.as_mut()
+    }
+
+    #[inline(never)]
+    fn next(&mut self) -> Option<Op> {
+        let mut op = match &mut self.source {
+            Source::Bandwidth(program) => program.next(),
+            Source::LinkedLists(program) => program.next(),
+            Source::Cpu(program) => program.next(),
+            Source::Streams(program) => program.next(),
+            Source::Strided(program) => program.next(),
+            Source::Phases(program) => program.next(),
+            Source::NeuralNetwork(program) => program.next(),
+            Source::Trace(program) => program.next(),
+        }?;
+        op.line = physical(&self.region, self.page_shift, op.line);
+        Some(op)
     }
 
     /// Keeps a program of linked lists to the physical lines that are wanted.

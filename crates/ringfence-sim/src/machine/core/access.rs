@@ -127,7 +127,7 @@ impl Core {
         if let Some(chain) = chain {
             stream.chain_ready[chain] = NEVER;
         }
-        *self.misses.entry(entry) = Miss {
+        let miss = Miss {
             line: request.line,
             data_at: NEVER,
             evicted_at: if evicted.is_some() { NEVER } else { 0 },
@@ -136,6 +136,7 @@ impl Core {
             is_best_effort: stream.is_best_effort,
             position: request.position,
         };
+        self.misses.begin(pool, entry, miss);
         Some(Step::Miss {
             entry,
             line: request.line,
@@ -179,7 +180,7 @@ impl Core {
             PrefetchLevel::L1 => (line, self.take_place(now, line, false)?),
             PrefetchLevel::Llc => (u64::MAX, None),
         };
-        *self.misses.entry(entry) = Miss {
+        let miss = Miss {
             line: in_l1,
             data_at: NEVER,
             evicted_at: if evicted.is_some() { NEVER } else { 0 },
@@ -188,6 +189,7 @@ impl Core {
             is_best_effort,
             position: 0,
         };
+        self.misses.begin(Pool::Prefetches, entry, miss);
         Some(Step::Miss {
             entry,
             line,

@@ -12,10 +12,12 @@ use crate::machine::error::MachineError;
 /// registers (MSHRs) bound them together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pool {
-    Loads,
-    Stores,
-    Prefetches,
+    Loads = 0,
+    Stores = 1,
+    Prefetches = 2,
 }
+
+const POOLS: [Pool; 3] = [Pool::Loads, Pool::Stores, Pool::Prefetches];
 
 /// A miss in flight. It is over when the line has come and the victim has left.
 #[derive(Debug, Clone, Copy)]
@@ -37,12 +39,19 @@ pub(super) struct Miss {
 }
 
 impl Miss {
+    /// Whether it takes a register of the L1 while it is in flight.
+    fn is_for_l1(&self) -> bool {
+        self.line != u64::MAX
+    }
+
     fn over_at(&self) -> Picoseconds {
         self.data_at.max(self.evicted_at)
     }
 }
 
 /// The entries of one core.
+///
+/// How many are in flight is counted when one changes and not whenever somebody asks.
 #[derive(Debug, Clone)]
 pub(super) struct Misses {
     entries: Vec<Miss>,
@@ -50,6 +59,12 @@ pub(super) struct Misses {
     stores: usize,
     /// Most that may be in flight for the L1 together.
     mshrs: usize,
+    /// Entries in flight, by pool.
+    in_flight: [usize; 3],
+    /// Entries in flight for the L1.
+    for_l1: usize,
+    /// When the next entry changes, as far as known. The counts are right until then.
+    changes_at: Picoseconds,
 }
 
 impl Misses {
@@ -90,6 +105,9 @@ impl Misses {
             loads: core.outstanding_misses as usize,
             stores: core.store_buffer as usize,
             mshrs: memory.l1.mshrs as usize,
+            in_flight: [0; 3],
+            for_l1: 0,
+            changes_at: NEVER,
         })
     }
 
@@ -103,24 +121,81 @@ impl Misses {
     }
 
     /// A free entry, if the L1 has a register for it, too.
-    pub(super) fn free(&self, pool: Pool, now: Picoseconds) -> Option<usize> {
-        if self.mshrs < self.entries.len() {
-            let for_l1 = |entry: &&Miss| entry.over_at() > now && entry.line != u64::MAX;
-            if self.entries.iter().filter(for_l1).count() >= self.mshrs {
-                return None;
-            }
+    #[inline]
+    pub(super) fn free(&mut self, pool: Pool, now: Picoseconds) -> Option<usize> {
+        self.catch_up(now);
+        if self.for_l1 >= self.mshrs {
+            return None;
         }
         self.free_entry(pool, now)
     }
 
     /// A free entry for a prefetch into the last-level cache.
-    pub(super) fn free_beyond_l1(&self, now: Picoseconds) -> Option<usize> {
+    pub(super) fn free_beyond_l1(&mut self, now: Picoseconds) -> Option<usize> {
+        self.catch_up(now);
         self.free_entry(Pool::Prefetches, now)
     }
 
+    #[inline]
     fn free_entry(&self, pool: Pool, now: Picoseconds) -> Option<usize> {
         let mut range = self.range(pool);
+        if self.in_flight[pool as usize] == range.len() {
+            return None;
+        }
         range.find(|&entry| self.entries[entry].over_at() <= now)
+    }
+
+    /// The miss takes `entry` of `pool`, which is free.
+    #[inline]
+    pub(super) fn begin(&mut self, pool: Pool, entry: usize, miss: Miss) {
+        self.in_flight[pool as usize] += 1;
+        self.for_l1 += usize::from(miss.is_for_l1());
+        self.entries[entry] = miss;
+    }
+
+    /// The line of `entry` comes at `at`; returns the chains that waited for it.
+    #[inline]
+    pub(super) fn data(&mut self, entry: usize, at: Picoseconds) -> u64 {
+        let miss = &mut self.entries[entry];
+        miss.data_at = at;
+        self.changes_at = self.changes_at.min(at);
+        std::mem::take(&mut miss.chains)
+    }
+
+    /// The victim of `entry` has left at `at`.
+    #[inline]
+    pub(super) fn victim_left(&mut self, entry: usize, at: Picoseconds) {
+        let miss = &mut self.entries[entry];
+        miss.evicted_at = at;
+        self.changes_at = self.changes_at.min(miss.over_at());
+    }
+
+    /// Counts anew what is in flight, if that has changed by `now`.
+    #[inline]
+    fn catch_up(&mut self, now: Picoseconds) {
+        if now >= self.changes_at {
+            self.count(now);
+        }
+    }
+
+    #[inline(never)]
+    fn count(&mut self, now: Picoseconds) {
+        self.for_l1 = 0;
+        self.changes_at = NEVER;
+        for pool in POOLS {
+            let mut in_flight = 0;
+            for entry in &self.entries[self.range(pool)] {
+                let over_at = entry.over_at();
+                if over_at > now {
+                    in_flight += 1;
+                    self.for_l1 += usize::from(entry.is_for_l1());
+                    let is_here = entry.data_at <= now;
+                    let next = if is_here { over_at } else { entry.data_at };
+                    self.changes_at = self.changes_at.min(next);
+                }
+            }
+            self.in_flight[pool as usize] = in_flight;
+        }
     }
 
     /// Whether `line` has been asked for and not been sent.
@@ -130,8 +205,8 @@ impl Misses {
     }
 
     #[inline]
-    pub(super) fn entry(&mut self, entry: usize) -> &mut Miss {
-        &mut self.entries[entry]
+    pub(super) fn entry(&self, entry: usize) -> &Miss {
+        &self.entries[entry]
     }
 
     pub(super) fn is_on_its_way(&self, line: u64, now: Picoseconds) -> bool {
@@ -145,11 +220,10 @@ impl Misses {
         entries.find(|entry| entry.line == line && entry.data_at > now)
     }
 
-    /// When the next entry changes, as far as known.
-    pub(super) fn next_change(&self, now: Picoseconds) -> Option<Picoseconds> {
-        let changes = self.entries.iter();
-        let changes = changes.flat_map(|entry| [entry.data_at, entry.over_at()]);
-        changes.filter(|&at| at > now).min()
+    /// When the next entry changes after `now`; `NEVER` while that is unknown.
+    pub(super) fn next_change(&mut self, now: Picoseconds) -> Picoseconds {
+        self.catch_up(now);
+        self.changes_at
     }
 
     /// The loads in flight.

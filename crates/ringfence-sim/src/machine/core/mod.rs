@@ -169,9 +169,7 @@ impl Core {
     /// The line of `entry` comes at `at`.
     #[inline]
     pub(super) fn data(&mut self, entry: usize, at: Picoseconds, stream: &mut Stream) {
-        let miss = self.misses.entry(entry);
-        miss.data_at = at;
-        let mut chains = std::mem::take(&mut miss.chains);
+        let mut chains = self.misses.data(entry, at);
         while chains != 0 {
             stream.chain_ready[chains.trailing_zeros() as usize] = at;
             chains &= chains - 1;
@@ -185,7 +183,7 @@ impl Core {
     /// The victim of `entry` has left at `at`.
     #[inline]
     pub(super) fn victim_left(&mut self, entry: usize, at: Picoseconds) {
-        self.misses.entry(entry).evicted_at = at;
+        self.misses.victim_left(entry, at);
         self.wake_blocked(at);
     }
 
@@ -322,7 +320,7 @@ impl Core {
     fn block(&mut self, now: Picoseconds) -> Step {
         self.blocked = true;
         let change = self.misses.next_change(now);
-        self.sleep(change.unwrap_or(NEVER))
+        self.sleep(change)
     }
 
     /// Becomes idle when all loads are done; stores stay in the store buffer.

@@ -25,8 +25,8 @@ struct Walk {
 pub(super) struct Prefetcher {
     walks: Vec<Walk>,
     distance: u64,
-    /// Lines in a page.
-    page_lines: u64,
+    /// Lines in a page, as a power of two.
+    page_shift: u32,
     touches: u64,
     /// Walk that wants lines now.
     wanting: Option<usize>,
@@ -34,6 +34,7 @@ pub(super) struct Prefetcher {
 }
 
 impl Prefetcher {
+    /// `page_lines`, lines in a page, is a power of two.
     pub(super) fn new(parameters: &Parameters, page_lines: u64) -> Self {
         let walk = Walk {
             last: u64::MAX,
@@ -44,7 +45,7 @@ impl Prefetcher {
         Self {
             walks: vec![walk; parameters.streams as usize],
             distance: parameters.distance_lines.into(),
-            page_lines,
+            page_shift: page_lines.trailing_zeros(),
             touches: 0,
             wanting: None,
             fills: parameters.fills,
@@ -54,7 +55,7 @@ impl Prefetcher {
     /// The core touched `line`; [`Self::wanted`] says what to fetch now.
     pub(super) fn touch(&mut self, line: u64) {
         self.touches += 1;
-        let same_page = |walk: &Walk| walk.last / self.page_lines == line / self.page_lines;
+        let same_page = |walk: &Walk| walk.last >> self.page_shift == line >> self.page_shift;
         let follows = |walk: &Walk| {
             let step = line.wrapping_sub(walk.last) as i64;
             walk.touched_at > 0 && same_page(walk) && step.abs() <= 1 && {
@@ -94,7 +95,7 @@ impl Prefetcher {
         let walk = &mut self.walks[self.wanting?];
         let step = (walk.ahead + 1) as i64 * walk.step;
         let line = walk.last.wrapping_add_signed(step);
-        if walk.ahead == self.distance || line / self.page_lines != walk.last / self.page_lines {
+        if walk.ahead == self.distance || line >> self.page_shift != walk.last >> self.page_shift {
             self.wanting = None;
             return None;
         }

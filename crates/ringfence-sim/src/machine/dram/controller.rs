@@ -134,7 +134,7 @@ impl Controller {
         }
         let cycle = now / self.clock_ps;
         if self.channel.has_room_for_read()
-            && let Some((core, register)) = self.reads.peek(&self.read_links, cycle)
+            && let Some((core, register)) = self.reads.peek(cycle)
         {
             self.reads.pop(&self.read_links, core);
             let done = self.accept_read(cycle, core, register);
@@ -142,7 +142,7 @@ impl Controller {
             return DramEvent::Internal;
         }
         if self.channel.has_room_for_write()
-            && let Some((core, place)) = self.writes.peek(&self.write_links, cycle)
+            && let Some((core, place)) = self.writes.peek(cycle)
         {
             self.writes.pop(&self.write_links, core);
             let line = std::mem::replace(&mut self.write_lines[place as usize], NONE);
