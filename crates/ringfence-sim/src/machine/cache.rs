@@ -71,7 +71,7 @@ pub(super) struct Cache {
 /// Where a line goes, and which one goes for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
-    slot: usize,
+    pub(super) slot: usize,
     pub(super) victim: Option<Victim>,
 }
 
@@ -190,7 +190,8 @@ impl Cache {
         on_its_way: impl Fn(u64) -> bool,
     ) -> Option<Place> {
         let (base, _) = self.split(line);
-        let (set_bits, set_number) = (self.set_bits, (base / self.ways) as u64);
+        let set_bits = self.set_bits;
+        let set_number = line & ((1 << set_bits) - 1);
         let line_of = |slot: u32| u64::from(slot >> TAG_SHIFT) << set_bits | set_number;
         let set = &self.slots[base..base + self.ways];
         let free = |&way: &usize| {

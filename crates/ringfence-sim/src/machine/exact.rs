@@ -5,7 +5,7 @@ mod tasks;
 use ringfence_scenario::platform::{Inclusion, Platform};
 
 use super::agenda::{Agenda, MAX_COMPONENTS, NEVER};
-use super::core::{Core, Reason, Step};
+use super::core::{Core, Fetch, Reason, Step};
 use super::dram::address::Decoder;
 use super::dram::channel::ChannelCounts;
 use super::dram::controller::{Controller, DramEvent};
@@ -232,11 +232,12 @@ impl ExactMachine {
                     self.schedule_core(core);
                     return None;
                 }
-                Step::Miss {
-                    entry,
-                    line,
-                    evicted,
-                } => {
+                Step::Miss => {
+                    let Fetch {
+                        entry,
+                        line,
+                        evicted,
+                    } = this.fetch;
                     self.request(
                         Request {
                             core,

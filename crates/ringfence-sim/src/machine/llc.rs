@@ -66,9 +66,8 @@ enum Lack {
 /// A miss-status register (MSHR): one line on its way and what waits for it.
 #[derive(Debug, Clone, Copy)]
 struct Register {
-    line: u64,
-    /// The data are still in memory.
-    reading: bool,
+    /// Where the line goes; none while the register is free.
+    slot: Option<usize>,
     bank: u16,
     /// List of requests that wait for the data.
     first_waiter: u32,
@@ -152,8 +151,7 @@ impl Llc {
         }
         let requests = around.cores * around.entries_per_core * 2;
         let idle = Register {
-            line: 0,
-            reading: false,
+            slot: None,
             bank: 0,
             first_waiter: NONE,
             last_waiter: NONE,
@@ -317,9 +315,8 @@ impl Llc {
         if is_fill && !self.has_register(bank) {
             return self.stall(bank, Lack::Register);
         }
-        let registers = &self.registers;
-        let on_its_way = |line| registers.iter().any(|r| r.reading && r.line == line);
-        let Some(place) = self.tags.choose(line, ways, on_its_way) else {
+        // A line stays marked as pending until it is here and no longer.
+        let Some(place) = self.tags.choose(line, ways, |_| true) else {
             return Served::SetBusy;
         };
         let is_dirty = place
@@ -331,25 +328,23 @@ impl Llc {
         self.tags.put(place, line, !is_fill, is_fill);
         Served::Placed {
             request,
-            read: is_fill.then(|| (self.take_register(bank, line, number), line)),
+            read: is_fill.then(|| (self.take_register(bank, place.slot, number), line)),
             victim: place.victim.map(|victim| victim.line),
             evicted: self.free_buffer_places.pop_if(|_| is_dirty),
         }
     }
 
     fn found(&mut self, slot: usize, number: u32) -> Served {
-        let Wanted { request, line, .. } = self.wanted[number as usize];
+        let Wanted { request, .. } = self.wanted[number as usize];
         if request.kind == RequestKind::WriteBack {
             self.tags.make_dirty(slot);
             return Served::Hit(request);
         }
         if self.tags.is_pending(slot) {
-            let is_reading = |register: &Register| register.reading && register.line == line;
-            if let Some(register) = self.registers.iter().position(is_reading) {
-                self.wait(register, number);
-                return Served::Merged(request);
-            }
-            self.tags.complete(slot);
+            let is_for_line = |register: &Register| register.slot == Some(slot);
+            let register = self.registers.iter().position(is_for_line);
+            self.wait(register.expect("the line is on its way"), number);
+            return Served::Merged(request);
         }
         Served::Hit(request)
     }
@@ -363,12 +358,11 @@ impl Llc {
         Served::Stalled
     }
 
-    fn take_register(&mut self, bank: usize, line: u64, number: u32) -> u16 {
+    fn take_register(&mut self, bank: usize, slot: usize, number: u32) -> u16 {
         let register = self.free_registers.pop().expect("one is free");
         self.banks[bank].registers += 1;
         self.registers[usize::from(register)] = Register {
-            line,
-            reading: true,
+            slot: Some(slot),
             bank: bank as u16,
             first_waiter: NONE,
             last_waiter: NONE,
@@ -403,7 +397,8 @@ impl Llc {
     /// The data of `register` have come; returns its bank, which takes them in.
     pub(crate) fn filled(&mut self, register: u16, now: Picoseconds) -> usize {
         let state = &mut self.registers[usize::from(register)];
-        state.reading = false;
+        let slot = state.slot.take().expect("it waits for a line");
+        self.tags.complete(slot);
         let number = usize::from(state.bank);
         let bank = &mut self.banks[number];
         bank.registers -= 1;

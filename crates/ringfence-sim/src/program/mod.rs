@@ -150,13 +150,14 @@ impl Stream {
     #[inline]
     pub(crate) fn peek(&mut self) -> Option<&mut Op> {
         if self.op.is_none() {
-            self.op = self.next();
+            self.draw()?;
         }
         self.op.as_mut()
     }
 
+    /// Takes the next operation from the program, if there is one.
     #[inline(never)]
-    fn next(&mut self) -> Option<Op> {
+    fn draw(&mut self) -> Option<()> {
         let mut op = match &mut self.source {
             Source::Bandwidth(program) => program.next(),
             Source::LinkedLists(program) => program.next(),
@@ -168,7 +169,8 @@ impl Stream {
             Source::Trace(program) => program.next(),
         }?;
         op.line = physical(&self.region, self.page_shift, op.line);
-        Some(op)
+        self.op = Some(op);
+        Some(())
     }
 
     /// Keeps a program of linked lists to the physical lines that are wanted.

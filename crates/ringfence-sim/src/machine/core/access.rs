@@ -3,7 +3,7 @@
 use ringfence_scenario::platform::PrefetchLevel;
 
 use super::misses::{Miss, Pool};
-use super::{Core, NEVER, Picoseconds, Step};
+use super::{Core, Fetch, NEVER, Picoseconds, Step};
 use crate::machine::cache::WayMask;
 use crate::program::{Access, Op, Order, Stream};
 
@@ -36,8 +36,8 @@ impl Request {
 pub(super) enum Accessed {
     /// It is under way and concerns nobody else.
     Done,
-    /// It is under way and misses.
-    Miss(Step),
+    /// It is under way and misses: [`Core::fetch`] says what it wants.
+    Miss,
     /// Nothing happened; the core has to wait.
     Later(Step),
 }
@@ -56,7 +56,7 @@ impl Core {
             Some(slot) => self.hit_under_miss(slot, now, &request, stream),
             None => {
                 return match self.miss(now, &request, stream) {
-                    Some(step) => Accessed::Miss(step),
+                    Some(()) => Accessed::Miss,
                     None => Accessed::Later(self.block(now)),
                 };
             }
@@ -115,7 +115,7 @@ impl Core {
 
     /// `None` when there is no room for another miss.
     #[inline(never)]
-    fn miss(&mut self, now: Picoseconds, request: &Request, stream: &mut Stream) -> Option<Step> {
+    fn miss(&mut self, now: Picoseconds, request: &Request, stream: &mut Stream) -> Option<()> {
         let load = request.access.reads();
         let pool = if load { Pool::Loads } else { Pool::Stores };
         let entry = self.misses.free(pool, now)?;
@@ -137,40 +137,48 @@ impl Core {
             position: request.position,
         };
         self.misses.begin(pool, entry, miss);
-        Some(Step::Miss {
+        self.fetch = Fetch {
             entry,
             line: request.line,
             evicted,
-        })
+        };
+        Some(())
     }
 
     /// Puts `line`, which is to come, into the L1: the dirty line that it
     /// replaces, if any. `None` when every line of its set is on its way.
     fn take_place(&mut self, now: Picoseconds, line: u64, dirty: bool) -> Option<Option<u64>> {
         debug_assert!(self.accessed_at <= now);
-        let misses = &self.misses;
-        let on_its_way = |line| misses.is_on_its_way(line, now);
+        let misses = &mut self.misses;
+        misses.catch_up(now);
+        let on_its_way = |line| misses.is_on_its_way(line);
         let place = self.l1.choose(line, WayMask::ALL, on_its_way)?;
         self.l1.put(place, line, dirty, true);
         let evicted = place.victim.filter(|victim| victim.dirty);
         Some(evicted.map(|victim| victim.line))
     }
 
-    /// Fetches the next line that the prefetcher wants, if there is one and room for it.
+    /// Fetches the next line that the prefetcher wants; whether there is one and room for it.
     #[inline(always)]
-    pub(super) fn prefetch(&mut self, now: Picoseconds, is_best_effort: bool) -> Option<Step> {
-        let mut line = self.prefetcher.as_mut()?.wanted()?;
-        while self.l1.peek(line).is_some() {
-            line = self.prefetcher.as_mut()?.wanted()?;
+    pub(super) fn prefetch(&mut self, now: Picoseconds, is_best_effort: bool) -> bool {
+        let Some(prefetcher) = &mut self.prefetcher else {
+            return false;
+        };
+        let is_missing = |line: &u64| self.l1.peek(*line).is_none();
+        let Some(line) = std::iter::from_fn(|| prefetcher.wanted()).find(is_missing) else {
+            return false;
+        };
+        let fetch = self.fetch_ahead(now, line, is_best_effort);
+        if fetch.is_none()
+            && let Some(prefetcher) = &mut self.prefetcher
+        {
+            prefetcher.no_room();
         }
-        let step = self.fetch_ahead(now, line, is_best_effort);
-        if step.is_none() {
-            self.prefetcher.as_mut()?.no_room();
-        }
-        step
+        fetch.is_some()
     }
 
-    fn fetch_ahead(&mut self, now: Picoseconds, line: u64, is_best_effort: bool) -> Option<Step> {
+    #[inline(never)]
+    fn fetch_ahead(&mut self, now: Picoseconds, line: u64, is_best_effort: bool) -> Option<()> {
         let fills = self.prefetcher.as_ref()?.fills;
         let entry = match fills {
             PrefetchLevel::L1 => self.misses.free(Pool::Prefetches, now)?,
@@ -190,10 +198,11 @@ impl Core {
             position: 0,
         };
         self.misses.begin(Pool::Prefetches, entry, miss);
-        Some(Step::Miss {
+        self.fetch = Fetch {
             entry,
             line,
             evicted,
-        })
+        };
+        Some(())
     }
 }

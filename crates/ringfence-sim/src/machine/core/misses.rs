@@ -1,5 +1,6 @@
 //! Misses in flight: the entries that loads, stores and prefetches wait in.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use ringfence_scenario::platform::MemorySystem;
@@ -16,8 +17,6 @@ pub(super) enum Pool {
     Stores = 1,
     Prefetches = 2,
 }
-
-const POOLS: [Pool; 3] = [Pool::Loads, Pool::Stores, Pool::Prefetches];
 
 /// A miss in flight. It is over when the line has come and the victim has left.
 #[derive(Debug, Clone, Copy)]
@@ -50,8 +49,6 @@ impl Miss {
 }
 
 /// The entries of one core.
-///
-/// How many are in flight is counted when one changes and not whenever somebody asks.
 #[derive(Debug, Clone)]
 pub(super) struct Misses {
     entries: Vec<Miss>,
@@ -59,12 +56,15 @@ pub(super) struct Misses {
     stores: usize,
     /// Most that may be in flight for the L1 together.
     mshrs: usize,
-    /// Entries in flight, by pool.
+    /// Line on its way to each entry; `u64::MAX` for none.
+    lines: Vec<u64>,
+    /// Lines that have been sent and are not known to be here, in order of time, with their entries.
+    arriving: VecDeque<(Picoseconds, usize)>,
+    /// Entries in flight, by pool; those that are over since the first of
+    /// `arriving` came are still among them.
     in_flight: [usize; 3],
-    /// Entries in flight for the L1.
+    /// Those of them that have a register of the L1.
     for_l1: usize,
-    /// When the next entry changes, as far as known. The counts are right until then.
-    changes_at: Picoseconds,
 }
 
 impl Misses {
@@ -105,9 +105,10 @@ impl Misses {
             loads: core.outstanding_misses as usize,
             stores: core.store_buffer as usize,
             mshrs: memory.l1.mshrs as usize,
+            lines: vec![u64::MAX; core.outstanding() as usize],
+            arriving: VecDeque::with_capacity(core.outstanding() as usize),
             in_flight: [0; 3],
             for_l1: 0,
-            changes_at: NEVER,
         })
     }
 
@@ -150,58 +151,65 @@ impl Misses {
     pub(super) fn begin(&mut self, pool: Pool, entry: usize, miss: Miss) {
         self.in_flight[pool as usize] += 1;
         self.for_l1 += usize::from(miss.is_for_l1());
+        self.lines[entry] = miss.line;
         self.entries[entry] = miss;
     }
 
-    /// The line of `entry` comes at `at`; returns the chains that waited for it.
+    /// The line of `entry` comes at `at`, not before those that were told of
+    /// earlier; returns the chains that waited for it.
     #[inline]
     pub(super) fn data(&mut self, entry: usize, at: Picoseconds) -> u64 {
+        debug_assert!(self.arriving.back().is_none_or(|&(last, _)| last <= at));
+        self.arriving.push_back((at, entry));
         let miss = &mut self.entries[entry];
         miss.data_at = at;
-        self.changes_at = self.changes_at.min(at);
         std::mem::take(&mut miss.chains)
     }
 
-    /// The victim of `entry` has left at `at`.
+    /// The victim of `entry` has left now, at `now`.
     #[inline]
-    pub(super) fn victim_left(&mut self, entry: usize, at: Picoseconds) {
+    pub(super) fn victim_left(&mut self, entry: usize, now: Picoseconds) {
+        self.catch_up(now);
         let miss = &mut self.entries[entry];
-        miss.evicted_at = at;
-        self.changes_at = self.changes_at.min(miss.over_at());
+        miss.evicted_at = now;
+        if miss.data_at <= now {
+            self.end(entry);
+        }
     }
 
-    /// Counts anew what is in flight, if that has changed by `now`.
+    /// Takes note of the lines that are here by `now`.
     #[inline]
-    fn catch_up(&mut self, now: Picoseconds) {
-        if now >= self.changes_at {
-            self.count(now);
+    pub(super) fn catch_up(&mut self, now: Picoseconds) {
+        while let Some(&(at, entry)) = self.arriving.front()
+            && at <= now
+        {
+            self.arriving.pop_front();
+            self.lines[entry] = u64::MAX;
+            if self.entries[entry].evicted_at != NEVER {
+                self.end(entry);
+            }
         }
     }
 
-    #[inline(never)]
-    fn count(&mut self, now: Picoseconds) {
-        self.for_l1 = 0;
-        self.changes_at = NEVER;
-        for pool in POOLS {
-            let mut in_flight = 0;
-            for entry in &self.entries[self.range(pool)] {
-                let over_at = entry.over_at();
-                if over_at > now {
-                    in_flight += 1;
-                    self.for_l1 += usize::from(entry.is_for_l1());
-                    let is_here = entry.data_at <= now;
-                    let next = if is_here { over_at } else { entry.data_at };
-                    self.changes_at = self.changes_at.min(next);
-                }
-            }
-            self.in_flight[pool as usize] = in_flight;
-        }
+    /// The miss in `entry` is over.
+    #[inline]
+    fn end(&mut self, entry: usize) {
+        let pool = if entry < self.loads {
+            Pool::Loads
+        } else if entry < self.loads + self.stores {
+            Pool::Stores
+        } else {
+            Pool::Prefetches
+        };
+        self.in_flight[pool as usize] -= 1;
+        self.for_l1 -= usize::from(self.entries[entry].is_for_l1());
     }
 
     /// Whether `line` has been asked for and not been sent.
     pub(super) fn is_asked_for(&self, line: u64) -> bool {
-        let mut entries = self.entries.iter();
-        entries.any(|entry| entry.line == line && entry.data_at == NEVER)
+        let entries = self.lines.iter().zip(&self.entries);
+        let mut of_line = entries.filter(|&(&of_entry, _)| of_entry == line);
+        of_line.any(|(_, entry)| entry.data_at == NEVER)
     }
 
     #[inline]
@@ -209,21 +217,23 @@ impl Misses {
         &self.entries[entry]
     }
 
-    pub(super) fn is_on_its_way(&self, line: u64, now: Picoseconds) -> bool {
-        let mut entries = self.entries.iter();
-        entries.any(|entry| entry.line == line && entry.data_at > now)
+    /// Whether `line` is on its way, as [`Self::catch_up`] saw it last.
+    #[inline]
+    pub(super) fn is_on_its_way(&self, line: u64) -> bool {
+        self.lines.contains(&line)
     }
 
-    /// The miss that brings `line`, if it is on its way.
+    /// The miss that brings `line`, if it is on its way at `now`.
     pub(super) fn find(&mut self, line: u64, now: Picoseconds) -> Option<&mut Miss> {
-        let mut entries = self.entries.iter_mut();
-        entries.find(|entry| entry.line == line && entry.data_at > now)
+        self.catch_up(now);
+        let entry = self.lines.iter().position(|&of_entry| of_entry == line)?;
+        Some(&mut self.entries[entry])
     }
 
     /// When the next entry changes after `now`; `NEVER` while that is unknown.
     pub(super) fn next_change(&mut self, now: Picoseconds) -> Picoseconds {
         self.catch_up(now);
-        self.changes_at
+        self.arriving.front().map_or(NEVER, |&(at, _)| at)
     }
 
     /// The loads in flight.

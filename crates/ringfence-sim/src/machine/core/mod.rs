@@ -29,17 +29,20 @@ pub(crate) use self::window::Window;
 pub(super) enum Step {
     /// Nothing more to do before this time.
     Sleep(Picoseconds),
-    /// A line is wanted, and a dirty one perhaps given up; the core has more to do.
-    Miss {
-        /// Miss entry that waits for the line.
-        entry: usize,
-        /// The line.
-        line: u64,
-        /// Dirty line that it replaces.
-        evicted: Option<u64>,
-    },
+    /// The line of [`Core::fetch`] is wanted; the core has more to do.
+    Miss,
     /// The core is idle now.
     Stopped(Reason),
+}
+
+/// A line that a core wants from the last-level cache.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fetch {
+    /// Miss entry that waits for the line.
+    pub(super) entry: usize,
+    pub(super) line: u64,
+    /// Dirty line that it replaces.
+    pub(super) evicted: Option<u64>,
 }
 
 /// Why a core became idle.
@@ -66,6 +69,8 @@ pub(super) struct Core {
     issue_ps: Picoseconds,
     l1_ps: Picoseconds,
     misses: Misses,
+    /// What the last [`Step::Miss`] wants.
+    pub(super) fetch: Fetch,
     prefetcher: Option<Prefetcher>,
     /// Time of dispatch that an out-of-order core may be past its oldest
     /// waiting load; `None` is program order.
@@ -114,6 +119,11 @@ impl Core {
             issue_ps: clock.issue(1),
             l1_ps: clock.cycles(memory.l1.latency_cycles.into()),
             misses: Misses::new(memory)?,
+            fetch: Fetch {
+                entry: 0,
+                line: 0,
+                evicted: None,
+            },
             prefetcher: prefetcher.map(|parameters| Prefetcher::new(parameters, page_lines)),
             window_ps: memory
                 .core
@@ -233,8 +243,8 @@ impl Core {
 
     fn run_in_order(&mut self, now: Picoseconds, limit: Picoseconds, stream: &mut Stream) -> Step {
         loop {
-            if let Some(step) = self.prefetch(now, stream.is_best_effort) {
-                return step;
+            if self.prefetch(now, stream.is_best_effort) {
+                return Step::Miss;
             }
             let op = match self.dispatch(now, limit, stream) {
                 Ok(op) => op,
@@ -256,8 +266,8 @@ impl Core {
                 accessed => {
                     self.dispatched(stream);
                     stream.executed();
-                    if let Accessed::Miss(step) = accessed {
-                        return step;
+                    if let Accessed::Miss = accessed {
+                        return Step::Miss;
                     }
                 }
             }

@@ -21,8 +21,8 @@ impl Core {
         stream: &mut Stream,
     ) -> Step {
         loop {
-            if let Some(step) = self.prefetch(now, stream.is_best_effort) {
-                return step;
+            if self.prefetch(now, stream.is_best_effort) {
+                return Step::Miss;
             }
             // A reply that nobody has sent yet may let a deferred access go first.
             let limit = match stream.window.is_empty() {
@@ -40,7 +40,8 @@ impl Core {
                 }
                 match self.issue_deferred(chain, at, now, stream) {
                     Accessed::Done => continue,
-                    Accessed::Miss(step) | Accessed::Later(step) => return step,
+                    Accessed::Miss => return Step::Miss,
+                    Accessed::Later(step) => return step,
                 }
             }
             if self.is_full(window_ps, stream) || is_at_end(stream) {
@@ -58,8 +59,8 @@ impl Core {
                 Accessed::Later(step) => return step,
                 accessed => {
                     self.dispatched(stream);
-                    if let Accessed::Miss(step) = accessed {
-                        return step;
+                    if let Accessed::Miss = accessed {
+                        return Step::Miss;
                     }
                 }
             }
