@@ -125,7 +125,7 @@ impl Cache {
     fn way_of(&self, base: usize, tag: u32) -> Option<usize> {
         self.slots[base..base + self.ways]
             .iter()
-            .position(|&slot| slot & !(FLAGS & !VALID) == tag | VALID)
+            .position(|&slot| is_valid_with(slot, tag))
     }
 
     /// The slot of `line`, if it has one; no access.
@@ -136,9 +136,20 @@ impl Cache {
     }
 
     /// Looks `line` up as an access does; its slot, if it has one.
+    ///
+    /// For caches of many ways: all are compared without a branch, because which
+    /// one it is cannot be predicted.
     #[inline]
     pub(super) fn find(&mut self, line: u64) -> Option<usize> {
-        let slot = self.peek(line)?;
+        let (base, tag) = self.split(line);
+        let slots = self.slots[base..base + self.ways].iter().zip(0u32..);
+        let way = slots.fold(
+            u32::MAX,
+            |found, (&slot, way)| {
+                if is_valid_with(slot, tag) { way } else { found }
+            },
+        );
+        let slot = (way != u32::MAX).then_some(base + way as usize)?;
         self.touch(slot);
         Some(slot)
     }
@@ -243,6 +254,12 @@ impl Cache {
         self.slots[place.slot] = tag | VALID | flags;
         self.touch(place.slot);
     }
+}
+
+/// Whether a slot holds the line of `tag`.
+#[inline]
+fn is_valid_with(slot: u32, tag: u32) -> bool {
+    slot & !(FLAGS & !VALID) == tag | VALID
 }
 
 /// The first of the `ways` that were used least recently, if there is one.

@@ -164,7 +164,19 @@ impl ExactMachine {
         self.agenda.set(self.channels.len() + bank, at);
     }
 
+    /// Whatever is due in the channel now; it goes first among all that is.
     fn channel_event(&mut self, channel: usize) {
+        loop {
+            self.channel_step(channel);
+            let at = self.channels[channel].next_event(self.now);
+            if at > self.now {
+                self.agenda.set(channel, at);
+                return;
+            }
+        }
+    }
+
+    fn channel_step(&mut self, channel: usize) {
         match self.channels[channel].step(self.now) {
             DramEvent::Internal => {}
             DramEvent::Data(register) => {
@@ -181,7 +193,6 @@ impl ExactMachine {
                 self.wake_bank();
             }
         }
-        self.schedule_channel(channel);
     }
 
     fn wake_bank(&mut self) {
@@ -222,13 +233,13 @@ impl ExactMachine {
         loop {
             let this = &mut self.cores[core];
             match this.run(now, limit, &mut self.streams[this.stream]) {
-                Step::Sleep(until) if until == now => {
+                Step::Sleep if this.wake_at == now => {
                     // At the horizon: `run_until` wakes it when there is another one.
                     self.agenda
                         .set(self.core_component(core), self.cores[core].limit_at);
                     return None;
                 }
-                Step::Sleep(_) => {
+                Step::Sleep => {
                     self.schedule_core(core);
                     return None;
                 }

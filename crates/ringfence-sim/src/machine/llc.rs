@@ -297,12 +297,7 @@ impl Llc {
         served
     }
 
-    fn access(
-        &mut self,
-        bank: usize,
-        number: u32,
-        is_dirty_above: impl Fn(u64) -> bool,
-    ) -> Served {
+    fn access(&mut self, bank: usize, number: u32, is_dirty_above: impl Fn(u64) -> bool) -> Served {
         let Wanted {
             request,
             line,

@@ -3,6 +3,7 @@
 use ringfence_scenario::platform::PrefetchLevel;
 
 use super::misses::{Miss, Pool};
+use super::prefetcher::Prefetcher;
 use super::{Core, Fetch, NEVER, Picoseconds, Step};
 use crate::machine::cache::WayMask;
 use crate::program::{Access, Op, Order, Stream};
@@ -161,23 +162,24 @@ impl Core {
     /// Fetches the next line that the prefetcher wants; whether there is one and room for it.
     #[inline(always)]
     pub(super) fn prefetch(&mut self, now: Picoseconds, is_best_effort: bool) -> bool {
-        let Some(prefetcher) = &mut self.prefetcher else {
-            return false;
-        };
-        let is_missing = |line: &u64| self.l1.peek(*line).is_none();
-        let Some(line) = std::iter::from_fn(|| prefetcher.wanted()).find(is_missing) else {
-            return false;
-        };
-        let fetch = self.fetch_ahead(now, line, is_best_effort);
-        if fetch.is_none()
-            && let Some(prefetcher) = &mut self.prefetcher
-        {
-            prefetcher.no_room();
-        }
-        fetch.is_some()
+        let prefetcher = self.prefetcher.as_ref();
+        prefetcher.is_some_and(Prefetcher::is_wanting)
+            && self.prefetch_wanted(now, is_best_effort).is_some()
     }
 
     #[inline(never)]
+    fn prefetch_wanted(&mut self, now: Picoseconds, is_best_effort: bool) -> Option<()> {
+        let mut line = self.prefetcher.as_mut()?.wanted()?;
+        while self.l1.peek(line).is_some() {
+            line = self.prefetcher.as_mut()?.wanted()?;
+        }
+        let fetch = self.fetch_ahead(now, line, is_best_effort);
+        if fetch.is_none() {
+            self.prefetcher.as_mut()?.no_room();
+        }
+        fetch
+    }
+
     fn fetch_ahead(&mut self, now: Picoseconds, line: u64, is_best_effort: bool) -> Option<()> {
         let fills = self.prefetcher.as_ref()?.fills;
         let entry = match fills {

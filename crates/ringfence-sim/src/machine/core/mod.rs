@@ -27,8 +27,8 @@ pub(crate) use self::window::Window;
 /// What [`Core::run`] came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Nothing more to do before this time.
-    Sleep(Picoseconds),
+    /// Nothing more to do before [`Core::wake_at`].
+    Sleep,
     /// The line of [`Core::fetch`] is wanted; the core has more to do.
     Miss,
     /// The core is idle now.
@@ -322,7 +322,7 @@ impl Core {
 
     fn sleep(&mut self, until: Picoseconds) -> Step {
         self.wake_at = until;
-        Step::Sleep(until)
+        Step::Sleep
     }
 
     /// Sleeps until an entry changes.

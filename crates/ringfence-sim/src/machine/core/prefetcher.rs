@@ -90,6 +90,12 @@ impl Prefetcher {
         self.wanting = (self.walks[number].step != 0).then_some(number);
     }
 
+    /// Whether [`Self::wanted`] may have something to say.
+    #[inline]
+    pub(super) fn is_wanting(&self) -> bool {
+        self.wanting.is_some()
+    }
+
     /// The next line to fetch, if one is wanted now; ask again until none is.
     pub(super) fn wanted(&mut self) -> Option<u64> {
         let walk = &mut self.walks[self.wanting?];
