@@ -83,10 +83,10 @@ bench: build ## Speed of the simulator, as ratios to a plain loop in the same ru
 	@$(RINGFENCE) bench llc
 
 results: build ## Run the RT-Gang scenarios and measure the platforms again; writes docs/src/results
-	@tools/results
+	@python3 tools/results
 
 results-check: build ## Whether those pages are what a run gives
-	@tools/results --check
+	@python3 tools/results --check
 
 docs: ## The book, in docs/book/output; installs mdBook below .cache once
 	@$(WITH) command -v .cache/mdbook/bin/mdbook >/dev/null || \
