@@ -2,26 +2,20 @@
 
 use std::time::Instant;
 
-use crate::statistics::Spread;
-
 /// Additions of a chain in one turn of the loop.
 const CHAIN: u64 = 64;
-/// Turns of a slice: about a millisecond at 3 GHz.
+/// Turns of the other loop: some hundred microseconds.
 const TURNS: u64 = 50_000;
 
-/// Clock of the core that runs this, in hertz: a chain of additions of registers, each of
-/// which takes one cycle on every core of these architectures. `None` on others.
-pub fn clock_hz(slices: usize) -> Option<Spread> {
+/// Makes at least `additions` of registers, each of which waits for the one before it and
+/// takes one cycle on every core of these architectures; how many it made. `None` on others.
+pub fn additions(additions: u64) -> Option<u64> {
     if !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
         return None;
     }
-    chain(TURNS);
-    let hertz = (0..slices).map(|_| {
-        let start = Instant::now();
-        chain(TURNS);
-        (CHAIN * TURNS) as f64 / start.elapsed().as_secs_f64()
-    });
-    Some(Spread::of(hertz.collect()))
+    let turns = additions.div_ceil(CHAIN);
+    chain(turns);
+    Some(turns * CHAIN)
 }
 
 /// Nanoseconds of a turn of a loop that keeps the arithmetic units of a core busy: it

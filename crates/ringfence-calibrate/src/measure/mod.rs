@@ -8,14 +8,15 @@ mod parallel;
 mod sharing;
 mod slices;
 
-use ringfence_workloads::aggressor::ShapeError;
+use ringfence_scenario::quantity::SIZE;
+use ringfence_workloads::aggressor::{Access, ShapeError};
 
+use crate::cpu;
 use crate::cycles;
 use crate::disturbance::{Disturbance, Watch};
-use crate::figures::{FORMAT, Figures, Levels, MemoryFigures};
+use crate::figures::{FORMAT, Figures, MemoryFigures};
 use crate::inventory::Inventory;
 use crate::statistics::Spread;
-use crate::{cpu, disturbance};
 
 pub use arrays::Arrays;
 pub use slices::{Effort, lists, timed, walk};
@@ -65,7 +66,8 @@ pub fn measure(
     let mut warnings = Vec::new();
     tell("clock");
     let stated = inventory.stated_hz.map(|hz| Spread::of(vec![hz as f64]));
-    let clock_hz = cycles::clock_hz(effort.repetitions()).or(stated);
+    let clock_hz = cycles::additions(1).map(|_| clock_hz(effort, &mut watch));
+    let clock_hz = clock_hz.or(stated);
     tell("context switch, timer tick");
     let os = os::measure(inventory, effort)?;
     let memory = match inventory.modelled() {
@@ -103,8 +105,16 @@ pub fn measure(
     })
 }
 
+/// Clock of the core that runs this, by a chain of additions.
+fn clock_hz(effort: Effort, watch: &mut Watch) -> Spread {
+    let addition_ns = timed(effort, watch, |count| {
+        cycles::additions(count).unwrap_or(count)
+    });
+    addition_ns.map(|ns| 1e9 / ns)
+}
+
 /// A sentence about other work, if there was much.
-pub fn disturbed(seen: &disturbance::Disturbance, inventory: &Inventory) -> Option<String> {
+pub fn disturbed(seen: &Disturbance, inventory: &Inventory) -> Option<String> {
     let slices = seen.slices_kept + seen.slices_dropped;
     let many_dropped = seen.slices_dropped * 10 > slices;
     let busy = seen.load > inventory.cpus.len() as f64 + 0.5;
@@ -146,9 +156,10 @@ fn memory(
     let sizes = arrays.within(sweep.llc_seen_bytes, private, inventory.cpus.len());
     if sweep.llc_seen_bytes * 2 < llc.size_bytes {
         warnings.push(format!(
-            "the last-level cache has {} bytes and acts as one of {}: other machines on the same \
-             processor may use the rest",
-            llc.size_bytes, sweep.llc_seen_bytes
+            "the last-level cache has {} and a pointer chase finds {} of it: other machines on the \
+             same processor may use the rest, and how much changes with what they do",
+            SIZE.format(llc.size_bytes),
+            SIZE.format(sweep.llc_seen_bytes)
         ));
     }
     tell("latency");
@@ -161,10 +172,7 @@ fn memory(
     let all = |access| bandwidth::all(cpus, &sizes, line_bytes, access, effort);
     let (all_read_bytes_per_s, all_write_bytes_per_s) = match cpus.len() {
         1 => (None, None),
-        _ => (
-            Some(all(ringfence_workloads::aggressor::Access::Read)?),
-            Some(all(ringfence_workloads::aggressor::Access::Write)?),
-        ),
+        _ => (Some(all(Access::Read)?), Some(all(Access::Write)?)),
     };
     tell("parallel misses");
     let by_lists = parallel::by_lists(sizes.dram, line_bytes, llc, effort, watch)?;
@@ -178,7 +186,7 @@ fn memory(
         llc: llc.clone(),
         in_huge_pages: sweep.in_huge_pages,
         llc_seen_bytes: sweep.llc_seen_bytes,
-        arrays: Levels { ..sizes },
+        arrays: sizes,
         latency_ns,
         latency_by_size: sweep.points,
         read_ns,

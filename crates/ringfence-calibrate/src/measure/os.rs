@@ -87,12 +87,10 @@ fn tick(effort: Effort) -> (Option<u64>, Option<Spread>) {
         Effort::Quick => Duration::from_millis(100),
         Effort::Full => Duration::from_millis(1000),
     };
-    let gaps = gaps(time);
-    let Some(tick_ns) = rhythm(&gaps, time.as_nanos() as u64) else {
-        return (None, None);
-    };
-    let lengths = gaps.iter().map(|&(_, length)| length as f64).collect();
-    (Some(tick_ns), Some(Spread::of(lengths)))
+    match rhythm(&gaps(time), time.as_nanos() as u64) {
+        None => (None, None),
+        Some((tick_ns, lengths)) => (Some(tick_ns), Some(Spread::of(lengths))),
+    }
 }
 
 /// When a thread that does nothing but read the clock was interrupted, and for how long.
@@ -109,27 +107,35 @@ fn gaps(time: Duration) -> Vec<(u64, u64)> {
     gaps
 }
 
-/// The tick of the usual kernels that `gaps`, as (end, length), come in: most of its
-/// periods of the whole `time` have a gap at the same place in the period. Of several that
-/// fit, the shortest: a fast tick also beats every fourth time, and a slow one never fills a
-/// faster one.
-fn rhythm(gaps: &[(u64, u64)], time_ns: u64) -> Option<u64> {
-    /// CONFIG_HZ 100, 250, 300 and 1000.
+/// The tick of the usual kernels that `gaps`, as (end, length), come in, and the lengths of
+/// those that do: most of its periods of the whole `time` have a gap at the same place in the
+/// period. Of several that fit, the shortest: a fast tick also beats every fourth time, and a
+/// slow one never fills a faster one.
+fn rhythm(gaps: &[(u64, u64)], time_ns: u64) -> Option<(u64, Vec<f64>)> {
+    /// CONFIG_HZ 1000, 300, 250 and 100.
     const TICKS_NS: [u64; 4] = [1_000_000, 3_333_333, 4_000_000, 10_000_000];
-    let fits = |&tick_ns: &u64| {
+    /// What takes longer is another thread and no tick.
+    const LONGEST_NS: u64 = 100_000;
+    let short: Vec<(u64, u64)> = gaps
+        .iter()
+        .map(|&(end, length)| (end - length, length))
+        .filter(|&(_, length)| length <= LONGEST_NS)
+        .collect();
+    TICKS_NS.into_iter().find_map(|tick_ns| {
         let near_ns = tick_ns / 20;
-        gaps.iter().any(|&(end, length)| {
-            let origin = end - length;
-            let on_beat = gaps.iter().filter(|&&(end, length)| {
-                let phase = (end - length).abs_diff(origin) % tick_ns;
-                phase.min(tick_ns - phase) <= near_ns
-            });
-            let beats = time_ns / tick_ns;
-            let seen = on_beat.count() as u64;
-            seen * 10 >= beats * 8
+        let is_on_beat = |origin: u64, begin: u64| {
+            let phase = begin.abs_diff(origin) % tick_ns;
+            phase.min(tick_ns - phase) <= near_ns
+        };
+        let wanted = time_ns / tick_ns * 8 / 10;
+        short.iter().find_map(|&(origin, _)| {
+            let on_beat = short
+                .iter()
+                .filter(|&&(begin, _)| is_on_beat(origin, begin));
+            let lengths: Vec<f64> = on_beat.map(|&(_, length)| length as f64).collect();
+            (lengths.len() as u64 >= wanted.max(1)).then_some((tick_ns, lengths))
         })
-    };
-    TICKS_NS.into_iter().find(fits)
+    })
 }
 
 /// How many times longer arithmetic takes while `other` does the same.
@@ -182,7 +188,9 @@ mod tests {
                 .chain(others.iter().map(|&at| (at + 900, 900)))
                 .collect();
             gaps.sort_unstable();
-            prop_assert_eq!(rhythm(&gaps, time), Some(tick));
+            let (found, lengths) = rhythm(&gaps, time).unwrap();
+            prop_assert_eq!(found, tick);
+            prop_assert_eq!(Spread::of(lengths).median, 3000.0);
         }
     }
 

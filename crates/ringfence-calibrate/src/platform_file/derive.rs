@@ -6,9 +6,6 @@ use crate::knee::{in_flight, knee};
 
 /// Cycles that a line occupies a bank of the last-level cache.
 pub const BANK_SERVICE_CYCLES: u32 = 4;
-/// How many banks or channels there are, as a comment says it.
-pub const BANK_RULE: &str = "the power of two that can serve all cores; twice of what they take \
-                             where two cores take twice of one, so that the model does not saturate either";
 /// Share of `cores` times the rate of one core from which on cores do not hold each other up.
 const SCALES: f64 = 0.9;
 /// Caches of the model.

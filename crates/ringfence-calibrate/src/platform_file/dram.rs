@@ -3,7 +3,7 @@
 use ringfence_scenario::platform::Dram;
 use toml_edit::{DocumentMut, Item, Table, Value};
 
-use super::derive::{BANK_RULE, needed, units};
+use super::derive::{needed, units};
 use super::{Family, PlatformError};
 use crate::figures::{Figures, MemoryFigures};
 
@@ -50,7 +50,7 @@ impl Device {
             channels: channels.unwrap_or(derived),
             channels_note: match channels {
                 Some(_) => "stated with --channels".into(),
-                None => format!("derived: {BANK_RULE}; no system says how many there are"),
+                None => "[SCALE] no system says how many there are".into(),
             },
             ranks: 1,
             rows: family.rows,
@@ -104,7 +104,7 @@ pub fn table(
     let set = |table: &mut Table, key: &str, value: Value, note: &str| {
         table.insert(key, Item::Value(value.decorated(" ", format!(" # {note}"))));
     };
-    let memory_note = "derived: as many as the memory of the machine needs";
+    let memory_note = "as many as the size of the memory needs";
     set(
         &mut dram,
         "channels",
@@ -133,7 +133,7 @@ pub fn table(
     let mut document = DocumentMut::new();
     document.insert("memory", Item::Table(memory));
     Ok(format!(
-        "# Not measured: the family {}, by choice. Its figures and their sources:\n{document}",
+        "\n# The family {} was chosen with --memory and is not measured.\n{document}",
         family.name
     ))
 }
