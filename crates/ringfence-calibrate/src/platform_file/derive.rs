@@ -42,6 +42,8 @@ pub struct MemoryModel {
     pub reorder_window: u32,
     /// Loads under way.
     pub outstanding_misses: u32,
+    /// Nanoseconds of an access along lists, at best.
+    pub best_access_ns: f64,
     /// Lists that come near the best rate.
     pub knee_lists: u32,
     /// Stores under way.
@@ -86,6 +88,7 @@ impl MemoryModel {
             cycles_per_instruction_milli: if is_x86 { 250 } else { 500 },
             reorder_window: if is_x86 { 224 } else { 128 },
             outstanding_misses,
+            best_access_ns: best_ns,
             knee_lists: knee(&memory.by_lists).unwrap_or(1),
             store_buffer,
             prefetches,
@@ -140,7 +143,7 @@ impl CacheGeometry {
             return String::new();
         }
         let stated = ringfence_scenario::quantity::SIZE.format(cache.size_bytes);
-        format!(" says {stated}; this is the nearest with a power of two of sets")
+        format!(", {stated}; the nearest with a power of two of sets")
     }
 }
 
