@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use ringfence_workloads::cpu::parse_list;
 use serde::Serialize;
 
 /// What was found below `/sys` and `/proc`.
@@ -45,7 +46,9 @@ impl Inventory {
         let (mut cpus, mut siblings): (Vec<u16>, Vec<u16>) = (Vec::new(), Vec::new());
         for &cpu in allowed {
             let threads = text(&cpu_folder(cpu).join("topology/thread_siblings_list"));
-            let threads = threads.and_then(|list| cpu_list(&list)).unwrap_or_default();
+            let threads = threads
+                .and_then(|list| parse_list(&list))
+                .unwrap_or_default();
             match cpus.iter().any(|taken| threads.contains(taken)) {
                 true => siblings.push(cpu),
                 false => cpus.push(cpu),
@@ -95,7 +98,7 @@ fn caches(cpu: &Path) -> Vec<Cache> {
                 size_bytes: size_bytes(&text(&folder.join("size"))?)?,
                 ways: number(&folder.join("ways_of_associativity")).unwrap_or(0),
                 line_bytes: number(&folder.join("coherency_line_size"))?,
-                shared_by: cpu_list(&text(&folder.join("shared_cpu_list"))?)?,
+                shared_by: parse_list(&text(&folder.join("shared_cpu_list"))?)?,
             })
         })
         .filter(|cache| cache.size_bytes > 0 && cache.line_bytes.is_power_of_two())
@@ -126,22 +129,6 @@ fn size_bytes(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
-/// A list as the kernel writes those of processors: `0-3,8`; ascending, none twice.
-pub fn cpu_list(text: &str) -> Option<Vec<u16>> {
-    let mut cpus = Vec::new();
-    for part in text.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last): (u16, u16) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-        if first > last {
-            return None;
-        }
-        cpus.extend(first..=last);
-    }
-    cpus.sort_unstable();
-    cpus.dedup();
-    Some(cpus)
-}
-
 fn memory_bytes(meminfo: &str) -> Option<u64> {
     let total = meminfo
         .lines()
@@ -153,7 +140,6 @@ fn memory_bytes(meminfo: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
     /// A folder as Linux shows a machine: files by path.
     fn machine(files: &[(&str, &str)]) -> tempfile::TempDir {
@@ -278,21 +264,5 @@ mod tests {
         let found = Inventory::read(folder.path(), &[0]);
         assert_eq!((found.caches.len(), found.caches[0].ways), (1, 0));
         assert!(found.modelled().is_none() && found.memory_bytes.is_none());
-    }
-
-    proptest! {
-        /// Whatever a file holds, reading a list gives one that ascends, or nothing.
-        #[test]
-        fn any_list_of_processors_is_read_or_refused(text in "[0-9,\\- ]{0,20}") {
-            if let Some(cpus) = cpu_list(&text) {
-                prop_assert!(cpus.is_sorted());
-            }
-        }
-
-        #[test]
-        fn a_written_list_is_read_back(cpus in prop::collection::btree_set(0_u16..600, 1..20)) {
-            let text: Vec<String> = cpus.iter().map(ToString::to_string).collect();
-            prop_assert_eq!(cpu_list(&text.join(",")), Some(cpus.into_iter().collect()));
-        }
     }
 }

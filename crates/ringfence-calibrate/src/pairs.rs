@@ -10,11 +10,11 @@ use std::time::Instant;
 use ringfence_workloads::aggressor::{Access, Kind, Shape, Walk};
 use serde::Serialize;
 
-use crate::cpu;
 use crate::disturbance::{Watch, involuntary_switches};
 use crate::figures::Levels;
 use crate::measure::{Effort, MeasureError};
 use crate::statistics::Spread;
+use ringfence_workloads::cpu;
 
 /// A program of a pair.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,12 +11,12 @@ mod slices;
 use ringfence_scenario::quantity::SIZE;
 use ringfence_workloads::aggressor::{Access, ShapeError};
 
-use crate::cpu;
 use crate::cycles;
 use crate::disturbance::{Disturbance, Watch};
 use crate::figures::{FORMAT, Figures, MemoryFigures};
 use crate::inventory::Inventory;
 use crate::statistics::Spread;
+use ringfence_workloads::cpu;
 
 pub use arrays::Arrays;
 pub use slices::{Effort, lists, timed, walk};

@@ -6,11 +6,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::{Effort, MeasureError};
-use crate::cpu;
 use crate::cycles::busy_units_ns;
 use crate::figures::OsFigures;
 use crate::inventory::Inventory;
 use crate::statistics::Spread;
+use ringfence_workloads::cpu;
 
 /// Round trips of a slice.
 const ROUND_TRIPS: u32 = 500;
@@ -122,7 +122,7 @@ fn rhythm(gaps: &[(u64, u64)], time_ns: u64) -> Option<(u64, Vec<f64>)> {
         .filter(|&(_, length)| length <= LONGEST_NS)
         .collect();
     TICKS_NS.into_iter().find_map(|tick_ns| {
-        let near_ns = tick_ns / 20;
+        let near_ns = tick_ns / 50;
         let is_on_beat = |origin: u64, begin: u64| {
             let phase = begin.abs_diff(origin) % tick_ns;
             phase.min(tick_ns - phase) <= near_ns

@@ -3,9 +3,9 @@
 use std::thread;
 
 use super::{Effort, MeasureError, lists};
-use crate::cpu;
 use crate::figures::{Levels, Sharing};
 use crate::statistics::Spread;
+use ringfence_workloads::cpu;
 
 /// Lets each other processor fetch an array of `bytes` and then the first one chase through
 /// it: a hit says that both use the same cache. One runs after the other, never beside it.

@@ -11,6 +11,7 @@ const SCALES: f64 = 0.9;
 /// Caches of the model.
 const CACHE_BYTES_MAX: u64 = 1 << 30;
 const WAYS_MAX: u64 = 64;
+const WAY_BYTES_MAX: u64 = 128 << 20;
 const BANKS_MAX: u32 = 64;
 /// Where the system does not say.
 const WAYS_ASSUMED: u32 = 16;
@@ -118,8 +119,9 @@ impl CacheGeometry {
             0 => WAYS_ASSUMED,
             ways => ways,
         };
-        let candidates = (0..=24).filter_map(|bits| {
-            let sets = 1_u64 << bits;
+        let sets = (0..64).map(|bits| 1_u64 << bits);
+        let sets = sets.take_while(|sets| sets * line <= WAY_BYTES_MAX);
+        let candidates = sets.filter_map(|sets| {
             let ways = ((lines + sets / 2) / sets).clamp(1, WAYS_MAX);
             let bytes = ways * sets * line;
             let is_near = bytes.abs_diff(size_bytes) * 8 <= size_bytes;
