@@ -19,8 +19,9 @@ pub struct Figures {
     pub architecture: &'static str,
     /// What the system says.
     pub inventory: Inventory,
-    /// Clock of a core in hertz; `None` where neither a measurement nor the system gives it.
-    pub clock_hz: Option<Spread>,
+    /// Nanoseconds of a cycle of a core; `None` where neither a measurement nor the system
+    /// gives it.
+    pub cycle_ns: Option<Spread>,
     /// Costs of the operating system.
     pub os: OsFigures,
     /// Caches and memory; `None` where the system hides the caches.

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::disturbance::{Watch, involuntary_switches};
 use crate::figures::Levels;
-use crate::measure::{Effort, MeasureError};
+use crate::measure::{ATTEMPTS, Effort, MeasureError};
 use crate::statistics::Spread;
 use ringfence_workloads::cpu;
 
@@ -97,11 +97,6 @@ pub fn pairs(sizes: &Levels<u64>, line_bytes: u64) -> Vec<Pair> {
     pairs
 }
 
-/// Rounds of a pair; slices of one are as long as those of other measurements, twice.
-fn rounds(effort: Effort) -> usize {
-    effort.repetitions()
-}
-
 /// Runs `pair` on the processors `cpus`; the calling thread stays pinned to the first.
 /// `llc_bytes` is the last-level cache, which an aggressor fills before anything is timed.
 ///
@@ -148,7 +143,9 @@ fn run_rounds(
     watch: &mut Watch,
 ) -> Slowdown {
     let (mut kept, mut dropped) = (Vec::new(), Vec::new());
-    while kept.len() < rounds(effort) && kept.len() + dropped.len() < 2 * rounds(effort) {
+    while kept.len() < effort.repetitions()
+        && kept.len() + dropped.len() < ATTEMPTS * effort.repetitions()
+    {
         let (alone, is_calm) = victim.slice();
         if let Some(aggressor) = aggressor {
             aggressor.run();
@@ -162,7 +159,7 @@ fn run_rounds(
             false => dropped.push((alone, beside)),
         }
     }
-    if kept.len() < rounds(effort).div_ceil(2) {
+    if kept.len() < effort.repetitions().div_ceil(2) {
         kept.append(&mut dropped);
     }
     let of = |value: fn(&(f64, f64)) -> f64| Spread::of(kept.iter().map(value).collect());
@@ -195,7 +192,7 @@ impl Victim {
         let start = Instant::now();
         let made = walk.run(100_000);
         let ns = start.elapsed().as_nanos().max(1) as f64 / made as f64;
-        let slice_ns = 2.0 * effort.slice().as_nanos() as f64;
+        let slice_ns = effort.slice().as_nanos() as f64;
         Ok(Self {
             walk,
             warm_accesses,

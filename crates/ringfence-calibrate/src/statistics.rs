@@ -39,6 +39,12 @@ impl Spread {
         }
     }
 
+    /// The value that stands for a time that other work can only lengthen: a quarter of
+    /// the repetitions were faster.
+    pub fn undisturbed(&self) -> f64 {
+        self.lower
+    }
+
     /// The same in another unit.
     pub fn map(self, convert: impl Fn(f64) -> f64) -> Self {
         let mut ends = [self.least, self.most].map(&convert);

@@ -19,6 +19,7 @@ use crate::statistics::Spread;
 use ringfence_workloads::cpu;
 
 pub use arrays::Arrays;
+pub(crate) use slices::ATTEMPTS;
 pub use slices::{Effort, lists, timed, walk};
 
 /// Why nothing could be measured.
@@ -65,9 +66,9 @@ pub fn measure(
     let mut watch = Watch::start();
     let mut warnings = Vec::new();
     tell("clock");
-    let stated = inventory.stated_hz.map(|hz| Spread::of(vec![hz as f64]));
-    let clock_hz = cycles::additions(1).map(|_| clock_hz(effort, &mut watch));
-    let clock_hz = clock_hz.or(stated);
+    let stated = inventory.stated_hz.filter(|&hz| hz > 0);
+    let stated = stated.map(|hz| Spread::of(vec![1e9 / hz as f64]));
+    let cycle_ns = cycles::additions(1).map(|_| cycle_ns(effort, &mut watch));
     tell("context switch, timer tick");
     let os = os::measure(inventory, effort)?;
     let memory = match inventory.modelled() {
@@ -97,7 +98,7 @@ pub fn measure(
         format: FORMAT,
         architecture: std::env::consts::ARCH,
         inventory: inventory.clone(),
-        clock_hz,
+        cycle_ns: cycle_ns.or(stated),
         os,
         memory,
         warnings,
@@ -105,12 +106,11 @@ pub fn measure(
     })
 }
 
-/// Clock of the core that runs this, by a chain of additions.
-fn clock_hz(effort: Effort, watch: &mut Watch) -> Spread {
-    let addition_ns = timed(effort, watch, |count| {
+/// Nanoseconds of a cycle of the core that runs this, by a chain of additions.
+fn cycle_ns(effort: Effort, watch: &mut Watch) -> Spread {
+    timed(effort, watch, |count| {
         cycles::additions(count).unwrap_or(count)
-    });
-    addition_ns.map(|ns| 1e9 / ns)
+    })
 }
 
 /// A sentence about other work, if there was much.
@@ -178,7 +178,7 @@ fn memory(
     let by_lists = parallel::by_lists(sizes.dram, line_bytes, llc, effort, watch)?;
     let scattered_store_ns = parallel::scattered_stores(sizes.dram, line_bytes, effort, watch)?;
     tell("who shares the last-level cache");
-    let sharing = sharing::measure(cpus, sizes.llc, line_bytes, &latency_ns, effort)?;
+    let sharing = sharing::measure(cpus, private, sizes.llc, &latency_ns, effort)?;
     cpu::pin(cpus[0]).map_err(MeasureError::system("pinning to a processor"))?;
     Ok(MemoryFigures {
         line_bytes,

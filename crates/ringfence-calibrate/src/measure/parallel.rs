@@ -31,7 +31,7 @@ pub fn by_lists(
         latency::warm(&mut walk, llc);
         points.push(ParallelPoint {
             lists: count as u32,
-            ns: timed(effort, watch, |accesses| walk.run(accesses)).median,
+            ns: timed(effort, watch, |accesses| walk.run(accesses)).undisturbed(),
         });
     }
     Ok(points)

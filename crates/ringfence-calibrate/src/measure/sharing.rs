@@ -2,8 +2,11 @@
 
 use std::thread;
 
-use super::{Effort, MeasureError, lists};
+use ringfence_workloads::aggressor::Access;
+
+use super::{Effort, MeasureError, lists, walk};
 use crate::figures::{Levels, Sharing};
+use crate::inventory::Cache;
 use crate::statistics::Spread;
 use ringfence_workloads::cpu;
 
@@ -11,12 +14,12 @@ use ringfence_workloads::cpu;
 /// it: a hit says that both use the same cache. One runs after the other, never beside it.
 pub fn measure(
     cpus: &[u16],
+    private: &Cache,
     bytes: u64,
-    line_bytes: u64,
     latency_ns: &Levels<Spread>,
     effort: Effort,
 ) -> Result<Vec<Sharing>, MeasureError> {
-    let (hit, miss) = (latency_ns.llc.median, latency_ns.dram.median);
+    let (hit, miss) = (latency_ns.llc.undisturbed(), latency_ns.dram.undisturbed());
     let Some((&first, others)) = cpus.split_first() else {
         return Ok(Vec::new());
     };
@@ -24,9 +27,9 @@ pub fn measure(
     for &cpu in others {
         let mut ns = Vec::new();
         for _ in 0..effort.repetitions().min(5) {
-            ns.push(fetched_by(cpu, first, bytes, line_bytes)?);
+            ns.push(fetched_by(cpu, first, private, bytes)?);
         }
-        let ns = Spread::of(ns).median;
+        let ns = Spread::of(ns).undisturbed();
         sharing.push(Sharing {
             cpu,
             ns,
@@ -37,13 +40,16 @@ pub fn measure(
 }
 
 /// Nanoseconds of the loads of `reader` after `fetcher` has fetched all lines.
-fn fetched_by(fetcher: u16, reader: u16, bytes: u64, line_bytes: u64) -> Result<f64, MeasureError> {
+fn fetched_by(fetcher: u16, reader: u16, private: &Cache, bytes: u64) -> Result<f64, MeasureError> {
     let on = |cpu: u16| cpu::pin(cpu).map_err(MeasureError::system("pinning to a processor"));
     // Each in a thread of its own, which starts and ends on its processor.
     let mut chase = run(|| {
         on(fetcher)?;
-        let mut chase = lists(bytes, line_bytes, 1)?;
+        let mut chase = lists(bytes, private.line_bytes, 1)?;
         chase.run(chase.accesses_per_pass() * 3);
+        // Out of its private cache.
+        let mut other = walk(private.size_bytes * 2, private.line_bytes, Access::Read)?;
+        other.run(other.accesses_per_pass());
         Ok::<_, MeasureError>(chase)
     })?;
     run(move || {

@@ -21,7 +21,7 @@ impl Effort {
     pub fn repetitions(self) -> usize {
         match self {
             Self::Quick => 3,
-            Self::Full => 21,
+            Self::Full => 31,
         }
     }
 
@@ -29,8 +29,8 @@ impl Effort {
     /// most are over before the next interruption.
     pub fn slice(self) -> Duration {
         match self {
-            Self::Quick => Duration::from_millis(2),
-            Self::Full => Duration::from_millis(10),
+            Self::Quick => Duration::from_millis(1),
+            Self::Full => Duration::from_millis(2),
         }
     }
 }
@@ -61,14 +61,17 @@ pub fn lists(size_bytes: u64, line_bytes: u64, lists: usize) -> Result<Walk, Sha
     })
 }
 
+/// Pieces that are tried for one that is wanted: on a busy machine many are interrupted.
+pub(crate) const ATTEMPTS: usize = 4;
+
 /// Runs pieces of `work`, which takes a number of accesses and returns how many it made, for
 /// `effort`; nanoseconds of an access in each. Pieces during which the system put other
-/// work on the processor are thrown away and repeated, as often as there are pieces.
+/// work on the processor are thrown away and repeated.
 pub fn timed(effort: Effort, watch: &mut Watch, mut work: impl FnMut(u64) -> u64) -> Spread {
     let accesses = accesses_of(effort.slice(), &mut work);
     let wanted = effort.repetitions();
     let (mut kept, mut dropped) = (Vec::new(), Vec::new());
-    while kept.len() < wanted && kept.len() + dropped.len() < 2 * wanted {
+    while kept.len() < wanted && kept.len() + dropped.len() < ATTEMPTS * wanted {
         let switches = involuntary_switches();
         let start = Instant::now();
         let made = work(accesses);

@@ -60,19 +60,19 @@ impl MemoryModel {
             ((ns * clock_hz / 1e9).round() as u32).clamp(least, most)
         };
         let latency_ns = &memory.latency_ns;
-        let private_cycles = cycles(latency_ns.private.median, 1, 1000);
+        let private_cycles = cycles(latency_ns.private.undisturbed(), 1, 1000);
         let llc_is_seen = memory.llc_seen_bytes * 2 < memory.llc.size_bytes;
         let llc_bytes = match llc_is_seen {
             true => memory.llc_seen_bytes,
             false => memory.llc.size_bytes,
         };
         let private = CacheGeometry::near(memory.private.size_bytes, &memory.private, 0);
-        let dram_ns = latency_ns.dram.median;
+        let dram_ns = latency_ns.dram.undisturbed();
         let best = memory.by_lists.iter().map(|point| point.ns);
         let best_ns = best.min_by(f64::total_cmp).unwrap_or(dram_ns);
         let outstanding_misses = in_flight(dram_ns, best_ns).min(64);
-        let store_buffer = in_flight(dram_ns, memory.scattered_store_ns.median).min(256);
-        let in_order = in_flight(dram_ns, memory.read_ns.dram.median);
+        let store_buffer = in_flight(dram_ns, memory.scattered_store_ns.undisturbed()).min(256);
+        let in_order = in_flight(dram_ns, memory.read_ns.dram.undisturbed());
         let prefetches = Some(in_order.saturating_sub(outstanding_misses).min(64))
             .filter(|&prefetches| prefetches >= PREFETCHES_MIN);
         let of_a_core = outstanding_misses + store_buffer + prefetches.unwrap_or(0);
@@ -82,10 +82,10 @@ impl MemoryModel {
             private_cycles,
             llc: CacheGeometry::near(llc_bytes, &memory.llc, private.size_bytes),
             llc_is_seen,
-            llc_cycles: cycles(latency_ns.llc.median, private_cycles + 1, 10_000),
+            llc_cycles: cycles(latency_ns.llc.undisturbed(), private_cycles + 1, 10_000),
             banks: banks(memory, clock_hz, cpus),
             llc_mshrs: (of_a_core * cpus).clamp(1, 1024),
-            issue_cycles: cycles(memory.read_ns.private.median, 1, 1000),
+            issue_cycles: cycles(memory.read_ns.private.undisturbed(), 1, 1000),
             cycles_per_instruction_milli: if is_x86 { 250 } else { 500 },
             reorder_window: if is_x86 { 224 } else { 128 },
             outstanding_misses,
@@ -155,7 +155,11 @@ fn banks(memory: &MemoryFigures, clock_hz: f64, cpus: u32) -> u32 {
     let bank_bytes_per_s = line * clock_hz / f64::from(BANK_SERVICE_CYCLES);
     let need = |one: &Levels<_>, all: Option<Levels<f64>>| {
         let one: &Levels<crate::statistics::Spread> = one;
-        needed(line / one.llc.median * 1e9, all.map(|all| all.llc), cpus)
+        needed(
+            line / one.llc.undisturbed() * 1e9,
+            all.map(|all| all.llc),
+            cpus,
+        )
     };
     let reads = need(&memory.read_ns, memory.all_read_bytes_per_s);
     let writes = need(&memory.write_ns, memory.all_write_bytes_per_s);

@@ -34,12 +34,12 @@ impl Device {
         let one = |ns: f64| line / ns * 1e9;
         let all = |rates: Option<crate::figures::Levels<f64>>| rates.map(|rates| rates.dram);
         let reads = needed(
-            one(memory.read_ns.dram.median),
+            one(memory.read_ns.dram.undisturbed()),
             all(memory.all_read_bytes_per_s),
             cpus,
         );
         let writes = needed(
-            one(memory.write_ns.dram.median),
+            one(memory.write_ns.dram.undisturbed()),
             all(memory.all_write_bytes_per_s),
             cpus,
         );

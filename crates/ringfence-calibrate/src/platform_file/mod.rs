@@ -76,14 +76,19 @@ pub fn write(
     channels: Option<u32>,
     chase_ns: impl FnOnce(&Platform) -> Result<f64, String>,
 ) -> Result<String, PlatformError> {
-    let clock = figures.clock_hz.ok_or(PlatformError::NoClock)?;
-    let head = text::head(figures, &clock);
+    let cycle_ns = figures.cycle_ns.ok_or(PlatformError::NoClock)?;
+    let head = text::head(figures, &cycle_ns);
     let Some(memory) = &figures.memory else {
         parse_platform(&head, NAME).map_err(PlatformError::File)?;
         return Ok(head);
     };
     let cpus = figures.inventory.cpus.len() as u32;
-    let model = MemoryModel::derive(memory, clock.median, cpus, figures.architecture);
+    let model = MemoryModel::derive(
+        memory,
+        1e9 / cycle_ns.undisturbed(),
+        cpus,
+        figures.architecture,
+    );
     let device = dram::Device::derive(memory, &family.dram()?, figures, channels);
     let whole = |link_ps: u64, link_note: &str| -> Result<String, PlatformError> {
         let dram = dram::table(family, &device, link_ps, link_note)?;
@@ -93,7 +98,7 @@ pub fn write(
     let without_link = whole(0, "")?;
     let platform = parse_platform(&without_link, NAME).map_err(PlatformError::File)?;
     let modelled_ns = chase_ns(&platform).map_err(PlatformError::Model)?;
-    let measured_ns = memory.latency_ns.dram.median;
+    let measured_ns = memory.latency_ns.dram.undisturbed();
     let link_ps = ((measured_ns - modelled_ns).max(0.0) * 1000.0).round() as u64;
     let note = format!(
         "measured {measured_ns:.1} ns, less {modelled_ns:.1} ns of the model without a link"

@@ -7,7 +7,7 @@ use crate::statistics::Spread;
 use proptest::prelude::*;
 
 fn spread(value: f64) -> Spread {
-    Spread::of(vec![value * 0.98, value, value * 1.1])
+    Spread::of(vec![value, value, value * 1.1, value * 1.3])
 }
 
 fn cache(level: u32, size_bytes: u64, ways: u32, shared_by: &[u16]) -> Cache {
@@ -30,7 +30,7 @@ fn server() -> Figures {
     Figures {
         format: FORMAT,
         architecture: "x86_64",
-        clock_hz: Some(spread(2.98e9)),
+        cycle_ns: Some(spread(1.0 / 2.98)),
         os: OsFigures {
             context_switch_ns: spread(750.0),
             tick_ns: Some(4_000_000),
@@ -183,7 +183,7 @@ fn one_core_is_enough() {
 #[test]
 fn what_is_missing_is_said() {
     let without_clock = Figures {
-        clock_hz: None,
+        cycle_ns: None,
         ..server()
     };
     let error = write(&without_clock, &family(), None, |_| Ok(60.0)).unwrap_err();
@@ -220,7 +220,7 @@ proptest! {
         modelled_ns in 1.0..500.0,
     ) {
         let mut figures = server();
-        figures.clock_hz = Some(spread(clock));
+        figures.cycle_ns = Some(spread(1e9 / clock));
         figures.inventory.cpus = (0..cpus).collect();
         figures.inventory.memory_bytes = gib.map(|gib| gib << 30);
         let memory = figures.memory.as_mut().unwrap();

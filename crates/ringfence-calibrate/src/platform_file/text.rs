@@ -14,7 +14,8 @@ const LEGEND: &str = "\
 # Written by `ringfence calibrate` on the machine that it describes.
 #
 # Sources:
-#   measured  alone on the machine: median, and least to most of the repetitions
+#   measured  alone on the machine: the value that a quarter of the repetitions stay
+#             below, as other work only adds time, and the least and the most of them
 #   system    what the system says in sysfs and procfs
 #   [LITTLE]  Little's law: the latency of memory over the time of an access is the
 #             number of accesses under way
@@ -43,18 +44,21 @@ fn quoted(value: impl Display) -> String {
 fn seen(spread: &Spread, unit: &str) -> String {
     format!(
         "measured {:.2} {unit} ({:.2} to {:.2}, {} times)",
-        spread.median, spread.least, spread.most, spread.count
+        spread.undisturbed(),
+        spread.least,
+        spread.most,
+        spread.count
     )
 }
 
 /// Everything before `[memory]`.
-pub fn head(figures: &Figures, clock: &Spread) -> String {
+pub fn head(figures: &Figures, cycle_ns: &Spread) -> String {
     let warnings = figures.warnings.iter().map(|warning| wrapped(warning));
     let cores = figures.inventory.cpus.len();
-    let clock_mhz = (clock.median / 1e6).round();
-    let clock_source = match clock.count {
+    let clock_mhz = (1e3 / cycle_ns.undisturbed()).round();
+    let clock_source = match cycle_ns.count {
         1 => "system: cpuinfo_max_freq".to_owned(),
-        _ => format!("{}, additions", seen(&clock.map(|hz| hz / 1e9), "GHz")),
+        _ => seen(&cycle_ns.map(|ns| ns * 1000.0), "ps for an addition"),
     };
     let kind = match figures.inventory.is_virtual {
         true => "virtual machine",
@@ -94,7 +98,7 @@ fn os(figures: &Figures) -> String {
     let switch = &figures.os.context_switch_ns;
     let (interrupt_ns, interrupt_source) = match &figures.os.interrupt_ns {
         Some(found) => (
-            whole_ns(found.median),
+            whole_ns(found.undisturbed()),
             format!("{}, of a tick", seen(&micro(found), "us")),
         ),
         None => (INTERRUPT_NS, "assumed: no rhythm of ticks was found".into()),
@@ -111,7 +115,7 @@ fn os(figures: &Figures) -> String {
         "\n[os]\n".to_owned(),
         line(
             "context_switch",
-            time(whole_ns(switch.median)),
+            time(whole_ns(switch.undisturbed())),
             format!("{}, over pipes", seen(&micro(switch), "us")),
         ),
         line("interrupt", time(interrupt_ns), interrupt_source),
