@@ -59,7 +59,16 @@ impl Watch {
 
 /// How often the calling thread has had to leave its processor to other work so far.
 pub fn involuntary_switches() -> u64 {
-    let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
+    switches_in("/proc/thread-self/status")
+}
+
+/// The same of the thread of this process that the system calls `thread`.
+pub fn involuntary_switches_of_thread(thread: i32) -> u64 {
+    switches_in(&format!("/proc/self/task/{thread}/status"))
+}
+
+fn switches_in(path: &str) -> u64 {
+    let status = std::fs::read_to_string(path).unwrap_or_default();
     involuntary_switches_of(&status).unwrap_or(0)
 }
 
@@ -100,6 +109,18 @@ mod tests {
         let status = "Name:\tx\nvoluntary_ctxt_switches:\t12\nnonvoluntary_ctxt_switches:\t3\n";
         assert_eq!(involuntary_switches_of(status), Some(3));
         assert_eq!(involuntary_switches_of("Name:\tx\n"), None);
+    }
+
+    #[test]
+    fn a_thread_is_found_by_its_number() {
+        let here = ringfence_workloads::cpu::thread_number();
+        let path = format!("/proc/self/task/{here}/status");
+        assert!(
+            std::fs::read_to_string(path)
+                .unwrap()
+                .contains("nonvoluntary_ctxt_switches:")
+        );
+        assert!(involuntary_switches_of_thread(here) >= involuntary_switches());
     }
 
     #[test]

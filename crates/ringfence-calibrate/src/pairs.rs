@@ -3,14 +3,14 @@
 //! Every round times the victim alone and then beside the aggressor, so that a machine
 //! that becomes slower or faster changes both.
 
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU64, Ordering};
 use std::thread::{self, Thread};
 use std::time::Instant;
 
 use ringfence_workloads::aggressor::{Access, Kind, Shape, Walk};
 use serde::Serialize;
 
-use crate::disturbance::{Watch, involuntary_switches};
+use crate::disturbance::{Watch, involuntary_switches, involuntary_switches_of_thread};
 use crate::figures::Levels;
 use crate::measure::{ATTEMPTS, Effort, MeasureError};
 use crate::statistics::Spread;
@@ -146,13 +146,15 @@ fn run_rounds(
     while kept.len() < effort.repetitions()
         && kept.len() + dropped.len() < ATTEMPTS * effort.repetitions()
     {
-        let (alone, is_calm) = victim.slice();
+        let (alone, is_calm) = victim.slice(None);
         if let Some(aggressor) = aggressor {
             aggressor.run();
         }
-        let (beside, is_calm_beside) = victim.slice();
-        let is_aggressor_calm = aggressor.is_none_or(Control::rest);
-        let is_kept = is_calm && is_calm_beside && is_aggressor_calm;
+        let (beside, is_calm_beside) = victim.slice(aggressor);
+        if let Some(aggressor) = aggressor {
+            aggressor.rest();
+        }
+        let is_kept = is_calm && is_calm_beside;
         watch.slice(is_kept);
         match is_kept {
             true => kept.push((alone, beside)),
@@ -200,14 +202,16 @@ impl Victim {
         })
     }
 
-    /// Nanoseconds of an access, and whether nothing else ran on the processor.
-    fn slice(&mut self) -> (f64, bool) {
+    /// Nanoseconds of an access, and whether nothing else ran on the processor, nor on that
+    /// of an `aggressor`.
+    fn slice(&mut self, aggressor: Option<&Control<'_>>) -> (f64, bool) {
+        let switches = || (involuntary_switches(), aggressor.map(Control::switches));
         self.walk.run(self.warm_accesses);
-        let switches = involuntary_switches();
+        let before = switches();
         let start = Instant::now();
         let made = self.walk.run(self.slice_accesses);
         let ns = start.elapsed().as_nanos() as f64 / made as f64;
-        (ns, involuntary_switches() == switches)
+        (ns, switches() == before)
     }
 }
 
@@ -227,8 +231,8 @@ struct State {
     /// The order that it follows.
     follows: AtomicU8,
     accesses: AtomicU64,
-    /// Of its thread, since it began.
-    switches: AtomicU64,
+    /// Number of its thread.
+    thread: AtomicI32,
 }
 
 /// Accesses between two looks at the order.
@@ -241,9 +245,8 @@ impl State {
 
     /// Follows orders until the end; does nothing but that when it is not `able` to walk.
     fn serve(&self, able: bool, walk: &mut Walk) {
+        self.thread.store(cpu::thread_number(), Ordering::SeqCst);
         while !self.is(Order::End) {
-            self.switches
-                .store(involuntary_switches(), Ordering::SeqCst);
             self.follows.store(Order::Rest as u8, Ordering::SeqCst);
             while self.is(Order::Rest) {
                 thread::park();
@@ -280,14 +283,17 @@ impl Control<'_> {
         }
     }
 
-    /// Makes it rest; whether nothing else had run on its processor meanwhile.
-    fn rest(&self) -> bool {
-        let before = self.state.switches.load(Ordering::SeqCst);
+    /// How often it has had to leave its processor to other work.
+    fn switches(&self) -> u64 {
+        involuntary_switches_of_thread(self.state.thread.load(Ordering::SeqCst))
+    }
+
+    /// Makes it rest.
+    fn rest(&self) {
         self.order(Order::Rest);
         while self.state.follows.load(Ordering::SeqCst) != Order::Rest as u8 {
             std::hint::spin_loop();
         }
-        self.state.switches.load(Ordering::SeqCst) == before
     }
 }
 

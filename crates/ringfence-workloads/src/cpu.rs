@@ -25,6 +25,11 @@ pub fn pin(cpu: u16) -> std::io::Result<()> {
     Ok(sched_setaffinity(None, &set)?)
 }
 
+/// The number by which the system knows the calling thread.
+pub fn thread_number() -> i32 {
+    rustix::thread::gettid().as_raw_nonzero().get()
+}
+
 /// A list as the kernel writes those of processors: `0-3,8`; ascending, none twice.
 pub fn parse_list(text: &str) -> Option<Vec<u16>> {
     let mut cpus = Vec::new();
