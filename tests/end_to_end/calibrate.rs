@@ -65,7 +65,7 @@ fn one_core_is_measured_and_cannot_be_compared() {
     assert!(text.contains("\ncores = 1 "), "{text}");
     let refused = ringfence(
         folder.path(),
-        &format!("calibrate {flags} --compare raspberry-pi-3"),
+        &format!("calibrate {flags} --compare one.toml"),
     )
     .expect(4);
     assert!(

@@ -6,7 +6,7 @@ use ringfence_calibrate::disturbance::{Disturbance, Watch};
 use ringfence_calibrate::inventory::Inventory;
 use ringfence_calibrate::measure::{self, Arrays, Effort};
 use ringfence_calibrate::pairs::{self, Pair, Slowdown};
-use ringfence_scenario::load_platform;
+use ringfence_scenario::parse_platform;
 use ringfence_scenario::platform::Platform;
 use serde::Serialize;
 
@@ -83,7 +83,9 @@ pub fn run(
     effort: Effort,
 ) -> Result<Outcome, Failure> {
     let name = path.display().to_string();
-    let platform = load_platform(&name)?;
+    let platform_file =
+        std::fs::read_to_string(path).map_err(|error| Failure::file(path, error))?;
+    let platform = parse_platform(&platform_file, &name)?;
     let (cpus, pairs) = plan(&platform, &name, inventory)?;
     let llc_bytes = inventory.modelled().map_or(0, |(_, llc)| llc.size_bytes);
     let line = spinner(arguments.quiet);
@@ -109,8 +111,7 @@ pub fn run(
     line.finish_and_clear();
     let mut comparison = compare(&pairs, measured, &model_ns);
     comparison.machine = platform.description;
-    comparison.platform_file =
-        std::fs::read_to_string(path).map_err(|error| Failure::file(path, error))?;
+    comparison.platform_file = platform_file;
     comparison.disturbance = disturbance;
     comparison.warnings = measure::disturbed(&disturbance, inventory)
         .into_iter()

@@ -13,8 +13,9 @@ const LOOKAHEAD_PS: Picoseconds = 1_000_000;
 const STEP_PS: Picoseconds = 100_000_000;
 /// Simulated time after which caches count as warm, however few accesses were made.
 const WARM_MAX_PS: Picoseconds = 300_000_000_000;
-/// Accesses of the victim that are timed.
+/// Accesses of the victim that are timed, unless they take longer than the time below.
 const TIMED_ACCESSES: u64 = 200_000;
+const TIMED_MAX_PS: Picoseconds = 10_000_000_000;
 const SEED: u64 = 1;
 
 /// Nanoseconds of a load that waits for the one before it, in an array of `bytes`.
@@ -65,7 +66,7 @@ fn access_ns(
             .any(|&(stream, accesses)| machine.accesses(stream) < accesses)
     });
     let (before, since) = (machine.accesses(victim_stream), machine.now());
-    run_while(&mut machine, Picoseconds::MAX, |machine| {
+    run_while(&mut machine, TIMED_MAX_PS, |machine| {
         machine.accesses(victim_stream) - before < TIMED_ACCESSES
     });
     let made = machine.accesses(victim_stream) - before;
