@@ -16,6 +16,9 @@ name = "loop"
 period = "5 ms"
 cores = "0"
 program = { kind = "bandwidth", access = "read", working_set = "64 KiB", passes = 1 }
+
+[[case]]
+name = "solo"
 "#;
 
 #[test]

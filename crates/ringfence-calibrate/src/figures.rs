@@ -57,7 +57,8 @@ pub struct MemoryFigures {
     pub llc: Cache,
     /// Whether the array for the main memory lay in huge pages.
     pub in_huge_pages: bool,
-    /// Largest array that a pointer chase found nearer to the last-level cache than to memory.
+    /// Largest array that a pointer chase or a bandwidth walk found nearer to the last-level
+    /// cache than to memory.
     pub llc_seen_bytes: u64,
     /// Bytes of the arrays of the three levels.
     pub arrays: Levels<u64>,
@@ -65,6 +66,8 @@ pub struct MemoryFigures {
     pub latency_ns: Levels<Spread>,
     /// The same over growing arrays: `(bytes, least nanoseconds)`.
     pub latency_by_size: Vec<(u64, f64)>,
+    /// Nanoseconds a line of a bandwidth walk that reads growing arrays.
+    pub read_by_size: Vec<(u64, f64)>,
     /// Nanoseconds a line of a bandwidth walk that reads.
     pub read_ns: Levels<Spread>,
     /// Nanoseconds a line of a bandwidth walk that writes.

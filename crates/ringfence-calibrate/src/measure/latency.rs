@@ -1,8 +1,9 @@
 //! Pointer chases.
 
+use ringfence_workloads::aggressor::{Access, Walk};
 use ringfence_workloads::large_pages;
 
-use super::{Arrays, Effort, MeasureError, lists, timed};
+use super::{Arrays, Effort, MeasureError, lists, timed, walk};
 use crate::disturbance::Watch;
 use crate::inventory::Cache;
 use crate::statistics::Spread;
@@ -22,23 +23,27 @@ pub fn of(
 
 /// Brings an array that fits a cache into it; of a larger one, takes out what its making has
 /// left in the caches, which in its random order is met anywhere.
-pub(super) fn warm(chase: &mut ringfence_workloads::aggressor::Walk, llc: &Cache) {
+pub(super) fn warm(chase: &mut Walk, llc: &Cache) {
     let llc_lines = llc.size_bytes / llc.line_bytes;
     chase.run((chase.accesses_per_pass() * 2).min(llc_lines));
 }
 
-/// What a chase over growing arrays showed.
+/// What growing arrays showed.
 pub struct Sweep {
-    /// `(bytes, least nanoseconds)`.
-    pub points: Vec<(u64, f64)>,
-    /// Capacity that the last-level cache seems to have.
+    /// Of a chase: `(bytes, least nanoseconds)`.
+    pub chase: Vec<(u64, f64)>,
+    /// Of a bandwidth walk.
+    pub walk: Vec<(u64, f64)>,
+    /// Capacity of the last-level cache as the chase finds it.
+    pub chase_seen_bytes: u64,
+    /// As either finds it. Where others use the cache, too, a slow program loses its lines
+    /// to them before it comes back, and a fast one keeps more.
     pub llc_seen_bytes: u64,
     /// Whether the largest array lay in huge pages.
     pub in_huge_pages: bool,
 }
 
-/// Chases over arrays from a small one to one in main memory, twice as much each time, and
-/// finer where the last-level cache ends.
+/// Chases and walks over arrays from a small one to one in main memory.
 pub fn by_size(
     private: &Cache,
     llc: &Cache,
@@ -47,39 +52,55 @@ pub fn by_size(
     watch: &mut Watch,
 ) -> Result<Sweep, MeasureError> {
     let line = llc.line_bytes;
-    let mut sizes: Vec<u64> = (12..)
-        .map(|bits| 1_u64 << bits)
-        .take_while(|&size| size < llc.size_bytes)
-        .collect();
-    let shares =
-        [1_u64, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12].map(|eighths| llc.size_bytes * eighths / 8);
-    sizes.extend(shares.iter().map(|size| size / line * line));
-    sizes.extend(sizes.clone().iter().map(|size| size * 3 / 4 / line * line));
-    sizes.sort_unstable();
-    sizes.dedup();
-    sizes.retain(|&size| size >= 4096 && size < arrays.dram);
-    sizes.push(arrays.dram);
-    let mut points = Vec::new();
+    let (mut chased, mut walked) = (Vec::new(), Vec::new());
     let mut in_huge_pages = false;
-    for size in sizes {
+    for size in sizes(llc, arrays, effort) {
         let mut chase = lists(size, line, 1)?;
         warm(&mut chase, llc);
-        let seen = timed(effort, watch, |accesses| chase.run(accesses));
-        points.push((size, seen.least));
         in_huge_pages = large_pages::huge_bytes().is_some_and(|bytes| bytes * 2 >= size);
+        let seen = timed(effort, watch, |accesses| chase.run(accesses));
+        chased.push((size, seen.least));
+        drop(chase);
+        let mut array = walk(size, line, Access::Read)?;
+        array.run(2 * array.accesses_per_pass());
+        let seen = timed(effort, watch, |accesses| array.run(accesses));
+        walked.push((size, seen.undisturbed()));
     }
-    let llc_seen_bytes = capacity(&points, private.size_bytes, llc.size_bytes);
+    let of = |points: &[(u64, f64)]| capacity(points, private.size_bytes, llc.size_bytes);
+    let chase_seen_bytes = of(&chased);
     Ok(Sweep {
-        points,
-        llc_seen_bytes,
+        chase_seen_bytes,
+        llc_seen_bytes: chase_seen_bytes.max(of(&walked)),
+        chase: chased,
+        walk: walked,
         in_huge_pages,
     })
 }
 
+/// Twice as much each time, and eighths of the last-level cache where there is time for it.
+fn sizes(llc: &Cache, arrays: &Arrays, effort: Effort) -> Vec<u64> {
+    let doubling = (12..).map(|bits| 1_u64 << bits);
+    let mut sizes: Vec<u64> = doubling.take_while(|&size| size < llc.size_bytes).collect();
+    if effort == Effort::Full {
+        let between = sizes.iter().map(|size| size / 2 * 3);
+        let eighths = (1..=8).map(|eighths| llc.size_bytes / 8 * eighths);
+        let more: Vec<u64> = between.chain(eighths).collect();
+        sizes.extend(
+            more.iter()
+                .map(|size| size / llc.line_bytes * llc.line_bytes),
+        );
+    }
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes.retain(|&size| size < arrays.dram);
+    sizes.push(arrays.dram);
+    sizes
+}
+
 /// The largest array up to the stated size of the last-level cache that is nearer to its
-/// latency than to that of the largest array; at least twice the private cache.
+/// time than to that of the largest array; at least twice the private cache.
 ///
-/// Its latency is that of the smallest array of twice the private cache or more.
+/// Its time is that of the smallest array of twice the private cache or more.
 fn capacity(points: &[(u64, f64)], private_bytes: u64, llc_bytes: u64) -> u64 {
     let outside = |&&(size, _): &&(u64, f64)| size >= private_bytes * 2;
     let hit = points.iter().find(outside);

@@ -153,12 +153,13 @@ fn memory(
     }
     tell("latency by size");
     let sweep = latency::by_size(private, llc, &arrays, effort, watch)?;
-    let sizes = arrays.within(sweep.llc_seen_bytes, private, inventory.cpus.len());
-    if sweep.llc_seen_bytes * 2 < llc.size_bytes {
+    let sizes = arrays.within(sweep.chase_seen_bytes, private, inventory.cpus.len());
+    if sweep.chase_seen_bytes * 2 < llc.size_bytes {
         warnings.push(format!(
-            "the last-level cache has {} and a pointer chase finds {} of it: other machines on the \
-             same processor may use the rest, and how much changes with what they do",
+            "the last-level cache has {}; a pointer chase finds {} of it and a walk in order {}: other \
+             machines on the same processor may use the rest, and how much changes with what they do",
             SIZE.format(llc.size_bytes),
+            SIZE.format(sweep.chase_seen_bytes),
             SIZE.format(sweep.llc_seen_bytes)
         ));
     }
@@ -188,7 +189,8 @@ fn memory(
         llc_seen_bytes: sweep.llc_seen_bytes,
         arrays: sizes,
         latency_ns,
-        latency_by_size: sweep.points,
+        latency_by_size: sweep.chase,
+        read_by_size: sweep.walk,
         read_ns,
         write_ns,
         all_read_bytes_per_s,

@@ -27,7 +27,7 @@ pub struct MemoryModel {
     pub private_cycles: u32,
     /// The last level.
     pub llc: CacheGeometry,
-    /// Whether its size is what a chase found, instead of what the system says.
+    /// Whether its size is what programs found, instead of what the system says.
     pub llc_is_seen: bool,
     /// Its latency.
     pub llc_cycles: u32,

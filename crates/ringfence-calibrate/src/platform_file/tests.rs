@@ -54,6 +54,7 @@ fn server() -> Figures {
                 dram: spread(118.0),
             },
             latency_by_size: vec![(4096, 1.7), (1 << 30, 118.0)],
+            read_by_size: vec![(4096, 0.7), (1 << 30, 4.4)],
             read_ns: Levels {
                 private: spread(0.67),
                 llc: spread(2.0),

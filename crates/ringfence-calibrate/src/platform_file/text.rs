@@ -227,7 +227,7 @@ pub fn caches(memory: &MemoryFigures, model: &MemoryModel) -> String {
     text += &traffic(memory);
     let size_source = match model.llc_is_seen {
         true => format!(
-            "measured: what a pointer chase finds of {} (system: level {})",
+            "measured: what programs find of {} (system: level {})",
             SIZE.format(llc.size_bytes),
             llc.level
         ),

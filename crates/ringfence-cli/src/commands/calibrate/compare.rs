@@ -162,7 +162,8 @@ fn plan(
         ));
     };
     let arrays = Arrays::of(private, llc, inventory.memory_bytes, 2);
-    let sizes = arrays.within(memory.llc.size_bytes.into(), private, 2);
+    // The smallest array outside the private cache: others may leave little of the last level.
+    let sizes = arrays.within(private.size_bytes * 2, private, 2);
     Ok((
         [first, second],
         pairs::pairs(&sizes, memory.line_bytes.into()),
