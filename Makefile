@@ -80,11 +80,12 @@ bench: build ## Speed of the simulator, as ratios to a plain loop in the same ru
 	@$(RINGFENCE) bench engine
 	@$(RINGFENCE) bench dram
 	@$(RINGFENCE) bench dram --pattern rand
+	@$(RINGFENCE) bench llc
 
-results: build ## Run the RT-Gang scenarios again and write docs/src/results/rt-gang.md
+results: build ## Run the RT-Gang scenarios and measure the platforms again; writes docs/src/results
 	@tools/results
 
-results-check: build ## Whether that page is what the scenarios give
+results-check: build ## Whether those pages are what a run gives
 	@tools/results --check
 
 calibration: build ## Measure this machine, predict and compare; writes docs/src/results/calibration.md

@@ -1,4 +1,4 @@
-//! `bench dram`: the figures of the reference load, and flags that cannot be.
+//! `bench dram` and `bench llc`: the figures of their loads, and flags that cannot be.
 
 use serde_json::Value;
 
@@ -121,6 +121,88 @@ fn what_cannot_be_is_refused_with_what_can() {
         ("--pattern stride", "seq, rand, mix"),
     ] {
         let refused = ringfence(&house(), &format!("bench dram {flags}")).expect(1);
+        assert!(
+            refused.stderr.contains(expected),
+            "{flags}: {}",
+            refused.stderr
+        );
+    }
+}
+
+/// `bench llc --json` with 20 000 reads.
+fn llc_figures(flags: &str) -> Value {
+    ringfence(
+        &house(),
+        &format!("bench llc --json --requests 20000 {flags}"),
+    )
+    .expect(0)
+    .json()
+}
+
+#[test]
+fn hits_in_all_banks_reach_the_peak_and_in_one_bank_its_share() {
+    for (flags, share) in [
+        ("", 1.0),
+        ("--pattern bank", 0.5),
+        ("--platform raspberry-pi-3 --pattern bank", 1.0),
+    ] {
+        let figures = llc_figures(flags);
+        let achieved = number(&figures, "achieved_bytes_per_s");
+        let found = achieved / number(&figures, "peak_bytes_per_s");
+        assert!((found - share).abs() < 1e-3, "{flags}: {found}");
+        let found = achieved / number(&figures, "cap_bytes_per_s");
+        assert!((found - 1.0).abs() < 1e-3, "{flags}: {found} of the cap");
+        assert_eq!(figures["hits"], Value::from(20000));
+    }
+}
+
+#[test]
+fn every_flag_changes_the_load_of_the_cache() {
+    let figures = llc_figures(
+        "--platform raspberry-pi-3 --pattern rand --requestors 3 --outstanding 2 --write-share 25 --working-set 4MiB --memory-latency 200 --seed 9",
+    );
+    for (key, expected) in [
+        ("platform", Value::from("raspberry-pi-3")),
+        ("pattern", Value::from("rand")),
+        ("outstanding", Value::from(2)),
+        ("write_percent", Value::from(25)),
+        ("working_set_bytes", Value::from(4 << 20)),
+        ("seed", Value::from(9)),
+        ("reads", Value::from(20000)),
+    ] {
+        assert_eq!(figures[key], expected, "{key}");
+    }
+    assert_eq!(figures["requestors"].as_array().unwrap().len(), 3);
+    let share = number(&figures, "misses") / 20000.0;
+    // An eighth of the lines fits.
+    assert!((share - 0.875).abs() < 0.02, "{share}");
+    let memory_ns = number(&figures, "memory_latency_ns");
+    assert!((200.0..201.0).contains(&memory_ns), "{memory_ns}");
+    let other_seed = "--pattern rand --working-set 4MiB --seed";
+    assert_ne!(
+        llc_figures(&format!("{other_seed} 1"))["misses"],
+        llc_figures(&format!("{other_seed} 2"))["misses"]
+    );
+    let text = ringfence(&house(), "bench llc --requests 1000 --working-set 8MiB").expect(0);
+    assert!(
+        text.stdout.contains("set by the miss-status registers"),
+        "{}",
+        text.stdout
+    );
+}
+
+#[test]
+fn a_load_that_the_cache_cannot_have_is_refused() {
+    for (flags, expected) in [
+        ("--platform pi", "`raspberry-pi-3`"),
+        ("--requestors 65", "expected 1 to 64"),
+        ("--outstanding 0", "expected 1 to 65536"),
+        ("--write-share 51", "expected 0 to 50"),
+        ("--memory-latency 0", "expected 1 to 1048576"),
+        ("--working-set 1000GB", "at most the platform's memory"),
+        ("--pattern mix", "seq, rand, bank"),
+    ] {
+        let refused = ringfence(&house(), &format!("bench llc {flags}")).expect(1);
         assert!(
             refused.stderr.contains(expected),
             "{flags}: {}",

@@ -8,3 +8,4 @@ mod corpus;
 mod interruption;
 mod ringfence;
 mod runs;
+mod traces;

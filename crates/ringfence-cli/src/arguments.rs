@@ -234,6 +234,10 @@ pub enum Bench {
     Engine(BenchEngine),
     /// A load on a modelled DRAM: bandwidth, latency and simulated requests per wall second
     Dram(BenchDram),
+    /// Latency and bandwidth that a modelled platform gives to one core, and to all cores
+    Platform(BenchPlatform),
+    /// A load on a modelled last-level cache: bandwidth, latency and simulated requests per wall second
+    Llc(BenchLlc),
 }
 
 /// `ringfence bench engine`
@@ -295,6 +299,64 @@ pub struct BenchDram {
     /// Print the figures as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// `ringfence bench platform`
+#[derive(Debug, Args)]
+pub struct BenchPlatform {
+    /// Platform to measure: a built-in one, or the path of a platform file
+    pub platform: String,
+    /// Print the figures as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `ringfence bench llc`
+#[derive(Debug, Args)]
+pub struct BenchLlc {
+    /// Platform with the cache: a built-in one, or the path of a platform file
+    #[arg(long, default_value = "jetson-nano")]
+    pub platform: String,
+    /// Order of the lines
+    #[arg(long, value_enum, default_value = "seq")]
+    pub pattern: LlcPatternName,
+    /// Requestors, each with a part of the working set of its own
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub requestors: u32,
+    /// Reads that each requestor keeps in flight
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    pub outstanding: u32,
+    /// Reads to count, after so many that the cache is as full as it gets
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000_000))]
+    pub requests: u64,
+    /// Writes in a hundred requests: dirty lines that an L1 gives up; at 50 every read causes one
+    #[arg(long, value_name = "PERCENT", default_value_t = 0)]
+    pub write_share: u32,
+    /// Bytes that all requestors walk together, such as 1MiB; more than the cache has makes misses
+    /// [default: half the cache]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub working_set: Option<u64>,
+    /// Nanoseconds in which memory answers, whatever the load, rounded up to a whole cycle of
+    /// the cores [default: a closed row of the platform's idle DRAM]
+    #[arg(long, value_name = "NS")]
+    pub memory_latency: Option<u32>,
+    /// Seed of random lines and of random replacement
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Print the figures as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Patterns of `bench llc`.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum LlcPatternName {
+    /// Line after line
+    Seq,
+    /// Uniform over the requestor's part of the working set
+    Rand,
+    /// Line after line of those that lie in bank 0
+    Bank,
 }
 
 /// Address maps of `bench dram`, by their lowest field.

@@ -7,7 +7,6 @@ mod error;
 mod report;
 mod rows;
 mod set_up;
-mod text_table;
 mod units;
 mod wording;
 
@@ -17,6 +16,7 @@ pub mod html;
 pub mod json;
 pub mod perfetto;
 pub mod terminal;
+pub mod text_table;
 
 pub use error::Error;
 pub use report::Report;

@@ -3,7 +3,9 @@
 use std::io::Write;
 
 use comfy_table::presets::NOTHING;
-use comfy_table::{CellAlignment, ContentArrangement, Table};
+use comfy_table::{CellAlignment, ContentArrangement};
+
+pub use comfy_table::Table;
 
 use crate::Error;
 
@@ -22,11 +24,14 @@ pub fn table(header: &[&str], texts: usize) -> Table {
     table
 }
 
-/// Writes the table without the blanks at the ends of its lines, and an empty line.
-pub fn print(table: &Table, out: &mut impl Write) -> Result<(), Error> {
-    for line in table.lines() {
-        writeln!(out, "{}", line.trim_end())?;
-    }
-    writeln!(out)?;
+/// The table without the blanks at the ends of its lines.
+pub fn text(table: &Table) -> String {
+    let lines = table.lines();
+    lines.map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// Writes the table and an empty line.
+pub(crate) fn print(table: &Table, out: &mut impl Write) -> Result<(), Error> {
+    writeln!(out, "{}", text(table))?;
     Ok(())
 }

@@ -23,8 +23,12 @@ macro_rules! builtin {
 
 /// All platforms, by name: what `scenario.platform` may be.
 pub static PLATFORMS: &[Builtin] = &[
+    builtin!("platforms", "celeron-j3455"),
     builtin!("platforms", "jetson-nano"),
+    builtin!("platforms", "jetson-tx2"),
     builtin!("platforms", "raspberry-pi-3"),
+    builtin!("platforms", "raspberry-pi-4"),
+    builtin!("platforms", "zcu104"),
 ];
 
 /// All main memories, by name, each a file with the keys of `[memory.dram]`: for

@@ -17,6 +17,7 @@ mod file;
 mod files;
 mod load;
 pub mod model;
+pub mod network;
 pub mod platform;
 pub mod quantity;
 mod reference;

@@ -3,6 +3,7 @@
 //! Values here have passed every check, so a target may rely on the ranges
 //! that the fields state. Lists keep the order of the file.
 
+use crate::network::NeuralNetwork;
 use crate::platform::Platform;
 
 /// One scenario, checked against its platform.
@@ -179,8 +180,14 @@ pub enum Program {
     LinkedLists(LinkedLists),
     /// Work that stays in the core and its L1.
     Cpu(Cpu),
+    /// Arrays that are read and written in lockstep, one line of each a step.
+    Streams(Streams),
+    /// Two walkers with strides of their own over one buffer.
+    Strided(Strided),
     /// A sequence of compute-and-memory phases with a barrier after each.
     Phases(Vec<Phase>),
+    /// A neural network, computed layer by layer with a barrier after each.
+    NeuralNetwork(NeuralNetwork),
     /// A recorded memory trace.
     Trace(Trace),
 }
@@ -239,6 +246,40 @@ pub struct Cpu {
     pub cycles_per_access: u32,
     /// Accesses in one job; at least 1. Ignored for best-effort work.
     pub accesses: u64,
+}
+
+/// Parameters of [`Program::Streams`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Streams {
+    /// Arrays that are read, at most 64.
+    pub reads: u8,
+    /// Arrays that are written, at most 64; with `reads` at least one array.
+    pub writes: u8,
+    /// Bytes of each array; the threads of a task split all of them evenly. At least one line a thread.
+    pub array_bytes: u64,
+    /// Bytes between two steps; whole lines, at most the array.
+    pub stride_bytes: u64,
+    /// Cycles of computation in a step, after its reads and before its writes.
+    pub compute_cycles: u32,
+    /// Walks over the arrays in one job; at least 1. Ignored for best-effort work.
+    pub passes: u32,
+}
+
+/// Parameters of [`Program::Strided`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Strided {
+    /// Bytes of the buffer, which the threads share; at least one line.
+    pub working_set_bytes: u64,
+    /// Bytes that the first walker moves on in a step; 1 to the working set. It
+    /// changes what it visits in every other sweep and reads it in the others.
+    pub change_stride_bytes: u64,
+    /// Bytes that the second walker, which only reads, moves on in a step; 1 to the working set.
+    pub read_stride_bytes: u64,
+    /// Cycles of computation in a step.
+    pub compute_cycles: u32,
+    /// Sweeps in one job, of as many steps as the working set has bytes; at
+    /// least 1. Ignored for best-effort work.
+    pub passes: u32,
 }
 
 /// One phase of [`Program::Phases`]; all threads wait for each other at its end.

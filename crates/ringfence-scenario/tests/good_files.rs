@@ -89,7 +89,29 @@ fn gangs_and_tasks_arrive_in_the_model() {
             pattern: Pattern::Random
         }
     );
-    assert_eq!(scenario.gangs[2].tolerance, Tolerance::UNLIMITED);
+    let logger = &scenario.gangs[2];
+    assert_eq!(logger.tolerance, Tolerance::UNLIMITED);
+    assert_eq!(
+        logger.tasks[1].program,
+        Program::Streams(Streams {
+            reads: 19,
+            writes: 18,
+            array_bytes: 1 << 20,
+            stride_bytes: 4096,
+            compute_cycles: 3500,
+            passes: 2
+        })
+    );
+    assert_eq!(
+        logger.tasks[2].program,
+        Program::Strided(Strided {
+            working_set_bytes: 512 << 10,
+            change_stride_bytes: 131_073,
+            read_stride_bytes: 33,
+            compute_cycles: 12,
+            passes: 2
+        })
+    );
     assert!(scenario.best_effort[0].pinned);
     assert_eq!(scenario.best_effort[1].cores, [0, 1, 2, 3]);
 }

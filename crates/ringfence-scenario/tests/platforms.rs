@@ -22,19 +22,52 @@ fn names_are_sorted_and_match_the_files() {
 
 #[test]
 fn capacities_are_those_of_the_boards() {
-    assert_eq!(dram("raspberry-pi-3").capacity_bytes(), 1 << 30);
-    assert_eq!(dram("jetson-nano").capacity_bytes(), 4 << 30);
+    for (name, gibibytes) in [
+        ("celeron-j3455", 4),
+        ("jetson-nano", 4),
+        ("jetson-tx2", 8),
+        ("raspberry-pi-3", 1),
+        ("raspberry-pi-4", 4),
+        ("zcu104", 2),
+    ] {
+        assert_eq!(dram(name).capacity_bytes(), gibibytes << 30, "{name}");
+    }
 }
 
 /// Clock periods are whole picoseconds, so peaks are right to a thousandth.
 #[test]
 fn peak_bandwidths_are_those_of_the_data_sheets() {
     for (name, peak) in [
-        ("raspberry-pi-3", 3_600_000_000_u64),
+        ("celeron-j3455", 12_800_000_000_u64),
         ("jetson-nano", 25_600_000_000),
+        ("jetson-tx2", 59_700_000_000),
+        ("raspberry-pi-3", 3_600_000_000),
+        ("raspberry-pi-4", 12_800_000_000),
+        ("zcu104", 19_200_000_000),
     ] {
         let modelled = dram(name).peak_bytes_per_second();
         assert!(modelled.abs_diff(peak) <= peak / 1000, "{name}: {modelled}");
+    }
+}
+
+/// Two tag banks of four data banks, of which whole lines tell two apart.
+#[test]
+fn the_cortex_a57_has_eight_banks() {
+    for name in ["jetson-nano", "jetson-tx2"] {
+        let memory = platform(name).memory.unwrap();
+        let mut banks: Vec<u16> = (0..128).map(|byte| memory.llc.bank_of(byte)).collect();
+        banks.sort_unstable();
+        banks.dedup();
+        assert_eq!(banks, (0..8).collect::<Vec<_>>(), "{name}");
+        assert_eq!(memory.llc_banks(), [0, 4], "{name}");
+    }
+}
+
+#[test]
+fn every_platform_has_the_prefetcher_of_its_cores() {
+    for builtin in PLATFORMS {
+        let memory = platform(builtin.name).memory.unwrap();
+        assert!(memory.core.prefetcher.is_some(), "{}", builtin.name);
     }
 }
 

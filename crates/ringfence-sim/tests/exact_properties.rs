@@ -57,6 +57,27 @@ fn program() -> impl Strategy<Value = Program> {
                 passes: 1,
             })
         }),
+        (0_u8..4, 0_u8..4, 8_u64..4000, 1_u64..80, 0_u32..200).prop_map(
+            |(reads, writes, lines, stride, compute_cycles)| {
+                Program::Streams(Streams {
+                    reads,
+                    writes: writes.max(u8::from(reads == 0)),
+                    array_bytes: lines * 64,
+                    stride_bytes: stride.min(lines) * 64,
+                    compute_cycles,
+                    passes: 1,
+                })
+            }
+        ),
+        (1_u64..200, 1_u64..12_800, 1_u64..200).prop_map(|(lines, change, read)| {
+            Program::Strided(Strided {
+                working_set_bytes: lines * 64,
+                change_stride_bytes: change.min(lines * 64),
+                read_stride_bytes: read.min(lines * 64),
+                compute_cycles: 2,
+                passes: 1,
+            })
+        }),
         vec(phase(), 1..4).prop_map(Program::Phases),
     ]
 }

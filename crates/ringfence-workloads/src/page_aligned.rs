@@ -6,6 +6,8 @@
 
 use std::ops::{Deref, DerefMut};
 
+use aligned_vec::{ABox, ConstAlign, avec};
+
 /// Bytes of a page.
 const PAGE_BYTES: usize = 4096;
 
@@ -18,28 +20,12 @@ pub struct PageAligned<T>(pub T);
 
 /// A slice of fixed length that starts at a page.
 #[derive(Debug)]
-pub struct PageAlignedSlice<T> {
-    /// Holds the slice and what is skipped to align it; never grows.
-    storage: Vec<T>,
-    start: usize,
-    length: usize,
-}
+pub struct PageAlignedSlice<T>(ABox<[T], ConstAlign<PAGE_BYTES>>);
 
 impl<T: Copy> PageAlignedSlice<T> {
     /// `length` copies of `value`.
-    ///
-    /// # Panics
-    /// No element can start at a page: `T` is packed, or an array of such.
     pub fn new(value: T, length: usize) -> Self {
-        // Offsets in the page repeat after at most this many elements.
-        let storage = vec![value; length + PAGE_BYTES];
-        let start = storage.as_ptr().align_offset(PAGE_BYTES);
-        assert!(start < PAGE_BYTES, "no element can start at a page");
-        Self {
-            storage,
-            start,
-            length,
-        }
+        Self(avec![[PAGE_BYTES]| value; length].into_boxed_slice())
     }
 }
 
@@ -47,13 +33,13 @@ impl<T> Deref for PageAlignedSlice<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        &self.storage[self.start..][..self.length]
+        &self.0
     }
 }
 
 impl<T> DerefMut for PageAlignedSlice<T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        &mut self.storage[self.start..][..self.length]
+        &mut self.0
     }
 }
 
@@ -69,6 +55,8 @@ mod tests {
             assert_eq!(*slice, *vec![7; length]);
             let of_odd_size = PageAlignedSlice::new([7u16; 3], length);
             assert_eq!(of_odd_size.as_ptr().addr() % PAGE_BYTES, 0);
+            let of_large_size = PageAlignedSlice::new([7u8; 64], length);
+            assert_eq!(of_large_size.as_ptr().addr() % PAGE_BYTES, 0);
         }
     }
 }

@@ -18,6 +18,21 @@ pub struct GreyImage {
     pub pixels: Vec<u8>,
 }
 
+impl GreyImage {
+    /// The part of this size in the middle; `None` if the image is smaller or the part is empty.
+    pub fn middle(&self, width: usize, height: usize) -> Option<Self> {
+        let left = self.width.checked_sub(width)? / 2;
+        let top = self.height.checked_sub(height)? / 2;
+        let rows = self.pixels.chunks_exact(self.width).skip(top).take(height);
+        let pixels = rows.flat_map(|row| &row[left..left + width]).copied();
+        (width > 0 && height > 0).then(|| Self {
+            width,
+            height,
+            pixels: pixels.collect(),
+        })
+    }
+}
+
 /// Why bytes are not a PGM image that can be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PgmError {
@@ -157,6 +172,22 @@ mod tests {
         fn any_bytes_are_read_or_refused(tail: Vec<u8>, text in "[ 0-9#\n]{0,40}") {
             let _ = parse(&tail);
             let _ = parse(&[b"P5".as_slice(), text.as_bytes(), &tail].concat());
+        }
+    }
+
+    #[test]
+    fn the_middle_of_an_image() {
+        let image = GreyImage {
+            width: 4,
+            height: 3,
+            pixels: (0..12).collect(),
+        };
+        let middle = image.middle(2, 1).unwrap();
+        assert_eq!((middle.width, middle.height), (2, 1));
+        assert_eq!(middle.pixels, [5, 6]);
+        assert_eq!(image.middle(4, 3), Some(image.clone()));
+        for (width, height) in [(5, 1), (1, 4), (0, 1), (1, 0)] {
+            assert_eq!(image.middle(width, height), None);
         }
     }
 

@@ -1,34 +1,87 @@
-//! Records the corner detector again and compares with the trace that ships.
+//! Records the programs again and compares with the traces that ship.
 //!
-//! To renew the shipped trace after a change of the detector or the toolchain:
-//! `RINGFENCE_RENEW_TRACES=1 cargo test -p ringfence-workloads --test rerecord`.
+//! To renew the shipped traces after a change of the programs or the toolchain:
+//! `RINGFENCE_RENEW_TRACES=1 cargo test -p ringfence-workloads --test rerecord`,
+//! with `-- NAME` behind it for one of them.
 
 mod common;
 
 use ringfence_trace::{
     Access, Metadata, Reader, RecordError, RecordOptions, Recording, Statistics, record,
 };
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 
 const CRATE: &str = env!("CARGO_MANIFEST_DIR");
 
 /// Counts may differ by this much between compilers, instruction sets and recorders.
 const TOLERANCE_PERCENT: u64 = 10;
 
-fn shipped() -> PathBuf {
-    Path::new(CRATE).join("../../traces/susan-corners.rftrace")
+/// A trace that ships, and how to record it.
+struct Trace {
+    /// Of the file, with `_` for `-`.
+    name: &'static str,
+    /// One of this crate's binaries.
+    program: &'static str,
+    /// What it is given, separated by spaces; files are in this crate's folder.
+    arguments: &'static str,
+}
+
+/// Lists the traces and makes a test of each.
+macro_rules! traces {
+    ($($name:ident: $program:literal $arguments:literal;)*) => {
+        const TRACES: &[Trace] = &[$(Trace {
+            name: stringify!($name),
+            program: $program,
+            arguments: $arguments,
+        }),*];
+        $(
+            #[test]
+            fn $name() {
+                let name = stringify!($name);
+                renew_or_compare(TRACES.iter().find(|trace| trace.name == name).unwrap());
+            }
+        )*
+    };
+}
+
+traces! {
+    susan_corners: "susan" "images/camera.pgm";
+    susan_edges: "susan" "images/camera.pgm --mode edges --crop 128x96";
+    susan_smoothing: "susan" "images/camera.pgm --mode smoothing --crop 96x72";
+    basicmath: "basicmath" "--size 4000";
+    qsort: "qsort" "--size 3000";
+    bitcount: "bitcount" "--size 4000";
+}
+
+impl Trace {
+    fn file_name(&self) -> String {
+        format!("{}.rftrace", self.name.replace('_', "-"))
+    }
+
+    fn shipped(&self) -> PathBuf {
+        shipped_traces().join(self.file_name())
+    }
+}
+
+fn shipped_traces() -> PathBuf {
+    Path::new(CRATE).join("../../traces")
 }
 
 fn open(path: &Path) -> Reader<File> {
     Reader::new(File::open(path).unwrap()).unwrap()
 }
 
-/// Builds the program whose trace ships: with the release profile, whatever
-/// profile the tests have, and no flags of the caller's. Texts of panics have
-/// the path of Cargo's registry, whose length would move all data behind them.
+/// The folder of the programs whose traces ship, built once.
+static PROGRAMS: LazyLock<PathBuf> = LazyLock::new(build);
+
+/// Builds the programs: with the release profile, whatever profile the tests
+/// have, and no flags of the caller's. Texts of panics have the path of
+/// Cargo's registry, whose length would move all data behind them.
 fn build() -> PathBuf {
     let test_profile = Path::new(env!("CARGO_BIN_EXE_susan")).parent().unwrap();
     let target = test_profile.parent().unwrap().join("recorded");
@@ -38,7 +91,7 @@ fn build() -> PathBuf {
     );
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--quiet", "--locked", "--release"]);
-    cargo.args(["--bin", "susan", "--manifest-path"]);
+    cargo.args(["--bins", "--manifest-path"]);
     cargo.arg(Path::new(CRATE).join("Cargo.toml"));
     cargo.arg("--target-dir").arg(&target);
     for (name, _) in std::env::vars_os() {
@@ -51,17 +104,29 @@ fn build() -> PathBuf {
     // Spaces separate flags in RUSTFLAGS; nothing does in a single encoded one.
     cargo.env("CARGO_ENCODED_RUSTFLAGS", remap);
     assert!(cargo.status().unwrap().success(), "the build failed");
-    target.join("release/susan")
+    target.join("release")
 }
 
-fn record_susan(program: &Path, jobs: u32, output: &Path) -> Result<Recording, RecordError> {
-    let image = Path::new(CRATE).join("images/camera.pgm");
-    let mut command: Vec<OsString> = vec![program.into(), image.into()];
+fn record_jobs(
+    trace: &Trace,
+    program: &Path,
+    jobs: u32,
+    output: &Path,
+) -> Result<Recording, RecordError> {
+    let mut command: Vec<OsString> = vec![program.into()];
+    for argument in trace.arguments.split(' ') {
+        let file = Path::new(CRATE).join(argument);
+        command.push(if file.exists() {
+            file.into()
+        } else {
+            argument.into()
+        });
+    }
     if jobs > 1 {
         command.extend(["--jobs".into(), jobs.to_string().into()]);
     }
-    // The list of corners goes beside the trace, away from the test's output.
-    command.extend(["--output".into(), output.with_extension("txt").into()]);
+    // The result goes beside the trace, away from the test's output.
+    command.extend(["--output".into(), output.with_extension("out").into()]);
     let options = RecordOptions {
         marked_jobs_only: true,
         ..Default::default()
@@ -140,11 +205,15 @@ fn assert_similar(expected: &Statistics, found: &Statistics) {
     }
 }
 
-#[test]
-fn the_shipped_trace_is_what_the_program_does() {
-    if std::env::var_os("RINGFENCE_RENEW_TRACES").is_some() {
-        record_susan(&build(), 1, &shipped()).unwrap();
-        std::fs::remove_file(shipped().with_extension("txt")).unwrap();
+fn renewing() -> bool {
+    std::env::var_os("RINGFENCE_RENEW_TRACES").is_some()
+}
+
+fn renew_or_compare(trace: &Trace) {
+    let built = PROGRAMS.join(trace.program);
+    if renewing() {
+        record_jobs(trace, &built, 1, &trace.shipped()).unwrap();
+        std::fs::remove_file(trace.shipped().with_extension("out")).unwrap();
         return;
     }
     // A path of another length: the trace must not depend on it.
@@ -152,10 +221,10 @@ fn the_shipped_trace_is_what_the_program_does() {
         .prefix("a-folder-with-a-rather-long-name-")
         .tempdir()
         .unwrap();
-    let program = folder.path().join("susan");
-    std::fs::copy(build(), &program).unwrap();
+    let program = folder.path().join(trace.program);
+    std::fs::copy(built, &program).unwrap();
     let again = folder.path().join("again.rftrace");
-    let recording = match record_susan(&program, 2, &again) {
+    let recording = match record_jobs(trace, &program, 2, &again) {
         Err(error @ RecordError::NoValgrind) => {
             common::skip(&error);
             return;
@@ -163,8 +232,8 @@ fn the_shipped_trace_is_what_the_program_does() {
         recording => recording.unwrap(),
     };
 
-    let expected = read_job(&shipped(), 0);
-    let differences = differences(open(&shipped()).metadata(), &recording.metadata);
+    let expected = read_job(&trace.shipped(), 0);
+    let differences = differences(open(&trace.shipped()).metadata(), &recording.metadata);
     if differences.is_empty() {
         for job in 0..2 {
             assert_same(&expected, &read_job(&again, job), job);
@@ -174,5 +243,48 @@ fn the_shipped_trace_is_what_the_program_does() {
         let found = read_job(&again, 0);
         assert_similar(&statistics(&expected), &statistics(&found));
         assert_same(&found, &read_job(&again, 1), 1);
+    }
+}
+
+#[test]
+fn every_shipped_trace_is_recorded_again() {
+    if renewing() {
+        // They come and go while this runs.
+        return;
+    }
+    let shipped: BTreeSet<String> = std::fs::read_dir(shipped_traces())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.ends_with(".rftrace"))
+        .collect();
+    assert_eq!(shipped, TRACES.iter().map(Trace::file_name).collect());
+}
+
+#[test]
+fn the_readme_has_the_figures_of_the_shipped_traces() {
+    if renewing() {
+        return;
+    }
+    let readme = std::fs::read_to_string(shipped_traces().join("README.md")).unwrap();
+    for trace in TRACES {
+        let mut reader = open(&trace.shipped());
+        let mut job = reader.next_job().unwrap().unwrap();
+        let statistics = Statistics::of_job(&mut job).unwrap();
+        let row = format!(
+            "| `{}` | {} | {} | {} KiB |",
+            trace.file_name(),
+            with_commas(statistics.accesses()),
+            with_commas(statistics.instructions()),
+            statistics.working_set_bytes().div_ceil(1024)
+        );
+        assert!(readme.contains(&row), "the README lacks\n{row}");
+    }
+}
+
+/// The decimal digits of a number in groups of three.
+fn with_commas(number: u64) -> String {
+    match number / 1000 {
+        0 => number.to_string(),
+        thousands => format!("{},{:03}", with_commas(thousands), number % 1000),
     }
 }

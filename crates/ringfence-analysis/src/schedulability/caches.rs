@@ -151,12 +151,18 @@ fn working_set_bytes(program: &Program, threads: u16) -> Option<u64> {
         Program::Bandwidth(bandwidth) => Some(bandwidth.working_set_bytes),
         Program::LinkedLists(lists) => Some(lists.working_set_bytes.saturating_mul(threads)),
         Program::Cpu(cpu) => Some(cpu.working_set_bytes.saturating_mul(threads)),
+        Program::Streams(streams) => {
+            let arrays = u64::from(streams.reads) + u64::from(streams.writes);
+            Some(streams.array_bytes.saturating_mul(arrays))
+        }
+        Program::Strided(strided) => Some(strided.working_set_bytes),
         Program::Phases(phases) => Some(
             phases
                 .iter()
                 .map(|phase| phase.working_set_bytes)
                 .fold(0, u64::saturating_add),
         ),
+        Program::NeuralNetwork(network) => Some(network.memory_bytes(threads)),
         Program::Trace(_) => None,
     }
 }
@@ -167,7 +173,12 @@ fn written_bytes(program: &Program, threads: u16) -> u64 {
         Program::Compute(_) | Program::Cpu(_) => false,
         Program::Bandwidth(bandwidth) => bandwidth.access == Access::Write,
         Program::LinkedLists(lists) => lists.access == Access::Write,
+        Program::Streams(streams) => {
+            return streams.array_bytes.saturating_mul(streams.writes.into());
+        }
+        Program::Strided(_) => true,
         Program::Phases(phases) => phases.iter().any(|phase| phase.write_bytes > 0),
+        Program::NeuralNetwork(network) => return network.written_bytes(threads.into()),
         Program::Trace(_) => true,
     };
     match writes {

@@ -460,6 +460,7 @@ fn cores(task: &Task) -> Vec<u16> {
 fn barriers(task: &Task) -> u64 {
     match &task.program {
         Program::Phases(phases) if task.threads > 1 => phases.len() as u64 - 1,
+        Program::NeuralNetwork(network) if task.threads > 1 => network.phases() as u64 - 1,
         _ => 0,
     }
 }

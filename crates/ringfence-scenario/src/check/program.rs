@@ -38,7 +38,12 @@ impl Checker<'_> {
             ProgramField::Bandwidth(bandwidth) => Some(self.bandwidth(bandwidth, owner.threads)),
             ProgramField::LinkedLists(lists) => Some(self.linked_lists(lists)),
             ProgramField::Cpu(cpu) => self.cpu(cpu, program.span, owner.role),
+            ProgramField::Streams(streams) => self.streams(streams, program.span, owner.threads),
+            ProgramField::Strided(strided) => Some(self.strided(strided)),
             ProgramField::Phases(phases) => self.phases(phases, program.span),
+            ProgramField::NeuralNetwork(network) => self
+                .neural_network(network, program.span)
+                .map(Program::NeuralNetwork),
             ProgramField::Trace(trace) => self.trace(trace).map(Program::Trace),
         }
     }
@@ -229,7 +234,7 @@ impl Checker<'_> {
     }
 
     /// A working set holds at least `lines` cache lines.
-    fn check_working_set(&mut self, size: &Located<Size>, lines: u64, least: &str) {
+    pub(super) fn check_working_set(&mut self, size: &Located<Size>, lines: u64, least: &str) {
         let Some(memory) = &self.platform.memory else {
             return;
         };
@@ -244,6 +249,6 @@ impl Checker<'_> {
     }
 }
 
-fn passes(count: &Option<Located<Count<1, 4_294_967_295>>>) -> u32 {
+pub(super) fn passes(count: &Option<Located<Count<1, 4_294_967_295>>>) -> u32 {
     count.as_ref().map_or(1, |count| count.value.0 as u32)
 }

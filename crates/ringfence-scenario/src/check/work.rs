@@ -3,6 +3,7 @@
 use super::Checker;
 use super::gang::threads;
 use super::names::refuse_duplicates;
+use super::network::resolve;
 use crate::file::Located;
 use crate::file::program::Program;
 use crate::file::value::{Name, Size};
@@ -171,6 +172,11 @@ fn memory_bytes(work: &Work<'_>) -> u64 {
         Program::Bandwidth(program) => program.working_set.value.0,
         Program::LinkedLists(program) => all_threads(&program.working_set),
         Program::Cpu(program) => all_threads(&program.working_set),
+        Program::Streams(program) => {
+            let arrays = program.reads.value.0 + program.writes.value.0;
+            program.array.value.0.saturating_mul(arrays)
+        }
+        Program::Strided(program) => program.working_set.value.0,
         Program::Phases(program) => {
             let sizes = program
                 .phase
@@ -178,5 +184,7 @@ fn memory_bytes(work: &Work<'_>) -> u64 {
                 .filter_map(|phase| phase.value.working_set.as_ref());
             sizes.map(|size| size.value.0).max().unwrap_or(0)
         }
+        Program::NeuralNetwork(program) => resolve(program, work.program.span)
+            .map_or(0, |network| network.memory_bytes(work.threads)),
     }
 }

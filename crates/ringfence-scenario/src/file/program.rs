@@ -103,6 +103,56 @@ file_table! {
 }
 
 file_table! {
+    /// Arrays that are walked in lockstep, as a loop over `a[i] = f(b[i], c[i], …)`
+    /// does: each step reads one cache line of every array that is read, computes,
+    /// and writes one line of every array that is written. Each thread walks a
+    /// part of its own of every array.
+    ///
+    /// `program = { kind = "streams", reads = 2, writes = 1, array = "8 MiB" }`
+    pub struct Streams {
+        /// Arrays that are read.
+        pub reads: Located<Count<0, 64>>,
+        /// Arrays that are written.
+        pub writes: Located<Count<0, 64>>,
+        /// Bytes of each array, of which there are `reads + writes`; all threads
+        /// split them. At least one cache line a thread.
+        pub array: Located<Size>,
+        /// Cycles of computation in each step, after its reads. Default: 0.
+        pub compute_cycles: Option<Located<Count<0, 4_294_967_295>>>,
+        /// Distance of two steps, as in a walk down the columns of a matrix whose
+        /// rows have so many bytes; at its end the walk goes on one line further.
+        /// Whole cache lines, at most the array. Default: one cache line.
+        pub stride: Option<Located<Size>>,
+        /// Walks over the arrays in one job. Default: 1. Best-effort work never ends and ignores it.
+        pub passes: Option<Located<Count<1, 4_294_967_295>>>,
+    }
+}
+
+file_table! {
+    /// Two walkers over one buffer that all threads share, byte by byte: each step
+    /// changes the byte under the first walker and reads the one under the second.
+    /// Then each moves on by its stride, round the buffer's end. Every other sweep
+    /// reads under both and changes nothing. A thread starts at a random place,
+    /// with its walkers half the buffer apart.
+    ///
+    /// `program = { kind = "strided", working_set = "512 KiB", change_stride = "131073 B", read_stride = "33 B" }`
+    pub struct Strided {
+        /// Bytes of the buffer; at least one cache line. A sweep has a step for each.
+        pub working_set: Located<Size>,
+        /// Bytes from one step of the first walker to the next, from 1 B to the
+        /// working set. It comes by every byte in a sweep if the two have no
+        /// common divisor.
+        pub change_stride: Located<Size>,
+        /// Bytes from one step of the second walker to the next, from 1 B to the working set.
+        pub read_stride: Located<Size>,
+        /// Cycles of computation in each step. Default: 0.
+        pub compute_cycles: Option<Located<Count<0, 4_294_967_295>>>,
+        /// Sweeps in one job. Default: 1. Best-effort work never ends and ignores it.
+        pub passes: Option<Located<Count<1, 4_294_967_295>>>,
+    }
+}
+
+file_table! {
     /// Phases of computation and memory accesses; all threads wait for each
     /// other after each. Work and working set are split over the threads.
     ///
@@ -130,6 +180,57 @@ file_table! {
         pub working_set: Option<Located<Size>>,
         /// `"sequential"` or `"random"`. Default: `"sequential"`.
         pub pattern: Option<Located<Pattern>>,
+    }
+}
+
+file_table! {
+    /// A feed-forward neural network. All threads compute one layer, each a part
+    /// of its points, and wait for each other before the next. The products are
+    /// formed block by block, as libraries do: patches of the input are gathered
+    /// into blocks, which are multiplied with panels of the weights.
+    ///
+    /// `program = { kind = "neural_network", input = { rows = 66, columns = 200, channels = 3 }, cycles_per_mac_milli = 1000, layer = [{ kernel = 5, stride = 2, outputs = 24 }, { outputs = 10 }] }`
+    pub struct NeuralNetwork {
+        /// The shape of what the first layer reads.
+        pub input: Located<InputShape>,
+        /// The layers in order; at least one.
+        pub layer: List<Layer>,
+        /// Cycles of one multiplication and addition when the values are in the
+        /// first-level cache, in thousandths.
+        pub cycles_per_mac_milli: Located<Count<1, 100_000>>,
+        /// Cycles that the first thread computes alone, before the first layer:
+        /// preparing the input, the framework's own work. Default: 0.
+        pub serial_cycles: Option<Located<Count<0, 1_000_000_000_000>>>,
+        /// Bytes that it reads meanwhile, each once, such as a camera's frame.
+        /// Default: none.
+        pub serial_read: Option<Located<Size>>,
+        /// Bytes of a weight or an activation. Default: 4.
+        pub bytes_per_value: Option<Located<Count<1, 8>>>,
+    }
+}
+
+file_table! {
+    /// Shape of an input, such as an image.
+    pub struct InputShape {
+        /// Rows of points.
+        pub rows: Located<Count<1, 65_536>>,
+        /// Points in a row.
+        pub columns: Located<Count<1, 65_536>>,
+        /// Values of a point.
+        pub channels: Located<Count<1, 65_536>>,
+    }
+}
+
+file_table! {
+    /// One layer: a convolution without padding, or, without `kernel`, a fully
+    /// connected layer.
+    pub struct Layer {
+        /// Values of each point of the output.
+        pub outputs: Located<Count<1, 65_536>>,
+        /// Rows and columns of the kernel. Default: the layer is fully connected.
+        pub kernel: Option<Located<Count<1, 64>>>,
+        /// Points from one position of the kernel to the next. Default: 1.
+        pub stride: Option<Located<Count<1, 64>>>,
     }
 }
 
@@ -241,8 +342,14 @@ program_kinds! {
     LinkedLists = "linked_lists",
     /// Work in the core.
     Cpu = "cpu",
+    /// Arrays in lockstep.
+    Streams = "streams",
+    /// Two walkers over one buffer.
+    Strided = "strided",
     /// Compute-and-memory phases.
     Phases = "phases",
+    /// A neural network.
+    NeuralNetwork = "neural_network",
     /// A recorded trace.
     Trace = "trace",
 }

@@ -54,7 +54,7 @@ pub struct Size(pub u64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bandwidth(pub u64);
 
-/// A frequency in hertz, 1 kHz to 100 GHz.
+/// A frequency in hertz, 1 MHz to 100 GHz.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frequency(pub u64);
 
@@ -89,7 +89,7 @@ quantity!(Time, quantity::TIME, 0, MAX_DURATION_NS);
 quantity!(FineTime, quantity::FINE_TIME, 0, 1_000_000_000_000);
 quantity!(Size, quantity::SIZE, 0, 1 << 40);
 quantity!(Bandwidth, quantity::BANDWIDTH, 0, 1 << 40);
-quantity!(Frequency, quantity::FREQUENCY, 1_000, 100_000_000_000);
+quantity!(Frequency, quantity::FREQUENCY, 1_000_000, 100_000_000_000);
 
 fn expected_quantity(dimension: &Dimension) -> String {
     format!("{} such as {:?}", dimension.name, dimension.example)

@@ -1,25 +1,16 @@
 //! What a modelled DRAM does under a load, and how fast that is simulated.
 
-use std::time::{Duration, Instant};
-
 use ringfence_scenario::platform::{Dram, RefreshMode};
 use serde::Serialize;
 
 use super::dram_load::{ClosedLoop, DramLoad, LINE_BYTES, LoadPattern};
-use super::latency::Latencies;
-use super::walk::{Walk, repeat};
+use super::latency::{RequestorLatency, mean};
+use super::speed::timed;
 use crate::machine::dram::channel::ChannelCounts;
-use crate::machine::dram::command::Cycle;
 use crate::machine::error::MachineError;
 
 /// Version of [`DramBench`] as JSON.
 pub const DRAM_BENCH_VERSION: u32 = 1;
-/// Turns of the load and the array walk.
-const TURNS: u64 = 5;
-/// Least time of a turn of the walk.
-const WALK_TIME: Duration = Duration::from_millis(20);
-/// Slices of a turn that are timed apart: short enough that other work on the machine leaves some alone.
-const SLICES: u64 = 20;
 
 /// Figures of one load on one DRAM. Bandwidths are of all channels together.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -62,25 +53,6 @@ pub struct DramBench {
     pub ratio_to_walk: f64,
 }
 
-/// Latency of one requestor's reads in nanoseconds.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct RequestorLatency {
-    /// Its reads that were counted.
-    pub reads: u64,
-    /// Bytes that it read per simulated second.
-    pub read_bytes_per_s: f64,
-    /// Mean.
-    pub mean_ns: f64,
-    /// Median.
-    pub p50_ns: f64,
-    /// 95th percentile.
-    pub p95_ns: f64,
-    /// 99th percentile.
-    pub p99_ns: f64,
-    /// Longest.
-    pub max_ns: f64,
-}
-
 /// Runs `load` on `dram` until `warm_up` reads are done, then counts `reads` more.
 ///
 /// # Errors
@@ -95,7 +67,12 @@ pub fn dram(
     running.run(warm_up);
     running.forget_latencies();
     let before = sum(running.counts());
-    let (clocks, speed) = timed(&mut running, reads);
+    let mut clocks = 0;
+    let speed = timed(reads, |part| {
+        let written = sum(running.counts()).written;
+        clocks += running.run(part);
+        part + sum(running.counts()).written - written
+    });
     let after = sum(running.counts());
     let writes = after.written - before.written;
     let requests_per_wall_s = (reads + writes) as f64 / speed.wall_s;
@@ -103,7 +80,7 @@ pub fn dram(
     let simulated_ns = clocks as f64 * clock_ns;
     let requestors: Vec<RequestorLatency> = running
         .latencies()
-        .map(|latencies| requestor(latencies, clock_ns, simulated_ns))
+        .map(|latencies| RequestorLatency::of(latencies, clock_ns, simulated_ns, LINE_BYTES))
         .collect();
     Ok(DramBench {
         version: DRAM_BENCH_VERSION,
@@ -125,39 +102,6 @@ pub fn dram(
         walk_lines_per_s: speed.walk_lines_per_s,
         ratio_to_walk: requests_per_wall_s / speed.walk_lines_per_s,
     })
-}
-
-/// Wall times of a load and of the walk beside it.
-struct Speed {
-    wall_s: f64,
-    best_requests_per_s: f64,
-    walk_lines_per_s: f64,
-}
-
-/// Runs `reads` reads in turns with the walk; the clocks that they took, and the speed.
-fn timed(load: &mut ClosedLoop, reads: u64) -> (Cycle, Speed) {
-    let mut walk = Walk::new();
-    let (mut lines, mut walk_s) = (0, 0.0);
-    let (mut clocks, mut wall_s, mut best) = (0, 0.0, 0.0);
-    for slice in 0..TURNS * SLICES {
-        if slice % SLICES == 0 {
-            lines += repeat(WALK_TIME, &mut walk_s, || walk.run());
-        }
-        let part = reads * (slice + 1) / (TURNS * SLICES) - reads * slice / (TURNS * SLICES);
-        let written = sum(load.counts()).written;
-        let start = Instant::now();
-        clocks += load.run(part);
-        let slice_s = start.elapsed().as_secs_f64();
-        let requests = part + sum(load.counts()).written - written;
-        wall_s += slice_s;
-        best = f64::max(best, requests as f64 / slice_s);
-    }
-    let speed = Speed {
-        wall_s,
-        best_requests_per_s: best,
-        walk_lines_per_s: lines as f64 / walk_s,
-    };
-    (clocks, speed)
 }
 
 /// Closed form of the most that a load of this pattern can move, in bytes per second.
@@ -192,30 +136,8 @@ pub fn bandwidth_cap(dram: &Dram, pattern: LoadPattern) -> f64 {
     sequential.min(lines_per_s * f64::from(LINE_BYTES))
 }
 
-fn requestor(latencies: &Latencies, clock_ns: f64, simulated_ns: f64) -> RequestorLatency {
-    let percentile = |percent| latencies.percentile(percent) as f64 * clock_ns;
-    RequestorLatency {
-        reads: latencies.count(),
-        read_bytes_per_s: bytes(latencies.count()) / simulated_ns * 1e9,
-        mean_ns: latencies.mean() * clock_ns,
-        p50_ns: percentile(50),
-        p95_ns: percentile(95),
-        p99_ns: percentile(99),
-        max_ns: percentile(100),
-    }
-}
-
 fn bytes(lines: u64) -> f64 {
     (lines * u64::from(LINE_BYTES)) as f64
-}
-
-/// Mean over all reads, in clocks.
-fn mean<'a>(requestors: impl Iterator<Item = &'a Latencies>) -> f64 {
-    let (reads, clocks) = requestors.fold((0, 0.0), |(reads, clocks), latencies| {
-        let sum = latencies.mean() * latencies.count() as f64;
-        (reads + latencies.count(), clocks + sum)
-    });
-    clocks / reads.max(1) as f64
 }
 
 fn sum(counts: impl Iterator<Item = ChannelCounts>) -> ChannelCounts {

@@ -1,6 +1,27 @@
 //! Latencies and their percentiles.
 
-/// How often each latency was seen; exact, in clocks.
+use serde::Serialize;
+
+/// Latency of one requestor's reads in nanoseconds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RequestorLatency {
+    /// Its reads that were counted.
+    pub reads: u64,
+    /// Bytes that it read per simulated second.
+    pub read_bytes_per_s: f64,
+    /// Mean.
+    pub mean_ns: f64,
+    /// Median.
+    pub p50_ns: f64,
+    /// 95th percentile.
+    pub p95_ns: f64,
+    /// 99th percentile.
+    pub p99_ns: f64,
+    /// Longest.
+    pub max_ns: f64,
+}
+
+/// How often each latency was seen; exact, in clocks of what is simulated.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Latencies {
     /// By latency.
@@ -40,6 +61,36 @@ impl Latencies {
         };
         self.counts.iter().position(reaches).unwrap_or(0) as u64
     }
+}
+
+impl RequestorLatency {
+    /// Of reads of `line_bytes` in `simulated_ns`, whose latencies count in clocks of `clock_ns`.
+    pub(super) fn of(
+        latencies: &Latencies,
+        clock_ns: f64,
+        simulated_ns: f64,
+        line_bytes: u32,
+    ) -> Self {
+        let percentile = |percent| latencies.percentile(percent) as f64 * clock_ns;
+        let bytes = (latencies.count() * u64::from(line_bytes)) as f64;
+        Self {
+            reads: latencies.count(),
+            read_bytes_per_s: bytes / simulated_ns * 1e9,
+            mean_ns: latencies.mean() * clock_ns,
+            p50_ns: percentile(50),
+            p95_ns: percentile(95),
+            p99_ns: percentile(99),
+            max_ns: percentile(100),
+        }
+    }
+}
+
+/// Mean over all reads, in clocks.
+pub(super) fn mean<'a>(requestors: impl Iterator<Item = &'a Latencies>) -> f64 {
+    let (reads, clocks) = requestors.fold((0, 0), |(reads, clocks), latencies| {
+        (reads + latencies.count, clocks + latencies.sum)
+    });
+    clocks as f64 / reads.max(1) as f64
 }
 
 #[cfg(test)]

@@ -4,9 +4,13 @@
 //! with the engine, so that figures of different machines, or of a busy one,
 //! can be compared.
 
+mod alone;
 mod dram;
 mod dram_load;
 mod latency;
+mod llc;
+mod llc_load;
+mod speed;
 mod walk;
 
 use std::time::Duration;
@@ -15,8 +19,12 @@ use ringfence_scenario::model::{Access, Bandwidth, Cpu, LinkedLists, Program};
 use ringfence_scenario::platform::{MemorySystem, Platform};
 use serde::Serialize;
 
-pub use dram::{DRAM_BENCH_VERSION, DramBench, RequestorLatency, bandwidth_cap, dram};
+pub use alone::{PLATFORM_BENCH_VERSION, PlatformBench, platform};
+pub use dram::{DRAM_BENCH_VERSION, DramBench, bandwidth_cap, dram};
 pub use dram_load::{ClosedLoop, DramLoad, LINE_BYTES, LoadPattern};
+pub use latency::RequestorLatency;
+pub use llc::{Bottleneck, LLC_BENCH_VERSION, LlcBench, llc};
+pub use llc_load::{LlcCounts, LlcLoad, LlcPattern};
 
 use crate::machine::error::MachineError;
 use crate::machine::{ExactMachine, Machine, Picoseconds, StreamId};

@@ -5,17 +5,17 @@ use super::Picoseconds;
 /// Bits of a key that hold the component.
 const COMPONENT_BITS: u32 = 10;
 /// A component that has nothing to do. Times beyond this, five hours, count as never.
-pub(super) const NEVER: Picoseconds = Picoseconds::MAX;
+pub(crate) const NEVER: Picoseconds = Picoseconds::MAX;
 const LAST: Picoseconds = Picoseconds::MAX >> COMPONENT_BITS;
 
 /// Components that an agenda can hold.
-pub(super) const MAX_COMPONENTS: usize = 1 << COMPONENT_BITS;
+pub(crate) const MAX_COMPONENTS: usize = 1 << COMPONENT_BITS;
 
 /// Next event time of every component, as a tournament tree.
 ///
 /// Equal times go to the lower component number, so the order of events is total.
 #[derive(Debug, Clone)]
-pub(super) struct Agenda {
+pub(crate) struct Agenda {
     /// `time << COMPONENT_BITS | component`; node 1 is the root, node `i` is
     /// the lower of the nodes `2 i` and `2 i + 1`.
     nodes: Vec<u64>,
@@ -24,7 +24,7 @@ pub(super) struct Agenda {
 
 impl Agenda {
     /// All of at most [`MAX_COMPONENTS`] components have nothing to do.
-    pub(super) fn new(components: usize) -> Self {
+    pub(crate) fn new(components: usize) -> Self {
         let first_leaf = components.next_power_of_two();
         let mut nodes: Vec<u64> = (0..2 * first_leaf)
             .map(|node| key(node.saturating_sub(first_leaf), NEVER))
@@ -37,13 +37,13 @@ impl Agenda {
 
     /// The earliest event and its component.
     #[inline]
-    pub(super) fn first(&self) -> (Picoseconds, usize) {
+    pub(crate) fn first(&self) -> (Picoseconds, usize) {
         let first = self.nodes[1];
         (time(first), first as usize & (MAX_COMPONENTS - 1))
     }
 
     #[inline]
-    pub(super) fn set(&mut self, component: usize, time: Picoseconds) {
+    pub(crate) fn set(&mut self, component: usize, time: Picoseconds) {
         let mut node = self.first_leaf + component;
         let mut lowest = key(component, time);
         if self.nodes[node] == lowest {
@@ -59,7 +59,7 @@ impl Agenda {
 
     /// Moves the component's event forward to `time` unless it is earlier already.
     #[inline]
-    pub(super) fn advance(&mut self, component: usize, time: Picoseconds) {
+    pub(crate) fn advance(&mut self, component: usize, time: Picoseconds) {
         if key(component, time) < self.nodes[self.first_leaf + component] {
             self.set(component, time);
         }

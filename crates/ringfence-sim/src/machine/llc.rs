@@ -16,15 +16,15 @@ const NONE: u32 = u32::MAX;
 
 /// A request of a core: which of its miss entries, and for what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Request {
-    pub(super) core: usize,
-    pub(super) entry: usize,
-    pub(super) kind: RequestKind,
+pub(crate) struct Request {
+    pub(crate) core: usize,
+    pub(crate) entry: usize,
+    pub(crate) kind: RequestKind,
 }
 
 /// What a core wants of the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RequestKind {
+pub(crate) enum RequestKind {
     /// The line, for the L1.
     Fill,
     /// Room for a dirty line that the L1 gave up.
@@ -33,7 +33,7 @@ pub(super) enum RequestKind {
 
 /// What became of the request that a bank served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Served {
+pub(crate) enum Served {
     /// The line was here, or a write-back found room.
     Hit(Request),
     /// The line is on its way; the request waits for it.
@@ -86,7 +86,7 @@ struct Bank {
 
 /// The cache.
 #[derive(Debug, Clone)]
-pub(super) struct Llc {
+pub(crate) struct Llc {
     tags: Cache,
     banks: Vec<Bank>,
     /// Masks of line-number bits; the parity of each is one bit of the bank's number.
@@ -109,17 +109,17 @@ pub(super) struct Llc {
 
 /// Sizes that the cache takes from the rest of the machine.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Surroundings {
-    pub(super) cores: usize,
-    pub(super) entries_per_core: usize,
-    pub(super) line_bytes: u32,
-    pub(super) memory_lines: u64,
-    pub(super) cycle_ps: Picoseconds,
-    pub(super) seed: u64,
+pub(crate) struct Surroundings {
+    pub(crate) cores: usize,
+    pub(crate) entries_per_core: usize,
+    pub(crate) line_bytes: u32,
+    pub(crate) memory_lines: u64,
+    pub(crate) cycle_ps: Picoseconds,
+    pub(crate) seed: u64,
 }
 
 impl Llc {
-    pub(super) fn new(parameters: &Parameters, around: Surroundings) -> Result<Self, MachineError> {
+    pub(crate) fn new(parameters: &Parameters, around: Surroundings) -> Result<Self, MachineError> {
         let functions = parameters.bank_functions.len();
         for (what, value) in [
             ("llc.mshrs", parameters.mshrs),
@@ -185,12 +185,12 @@ impl Llc {
         })
     }
 
-    pub(super) fn banks(&self) -> usize {
+    pub(crate) fn banks(&self) -> usize {
         self.banks.len()
     }
 
     #[inline]
-    pub(super) fn bank_of(&self, line: u64) -> usize {
+    pub(crate) fn bank_of(&self, line: u64) -> usize {
         self.bank_functions
             .iter()
             .enumerate()
@@ -220,7 +220,7 @@ impl Llc {
 
     /// Queues a request that reaches its bank at `ready`; returns the bank.
     /// `ways` are those that the line may take if it is not here.
-    pub(super) fn push(
+    pub(crate) fn push(
         &mut self,
         request: Request,
         line: u64,
@@ -238,7 +238,7 @@ impl Llc {
 
     /// When `bank` serves its next request.
     #[inline]
-    pub(super) fn next_event(&self, bank: usize) -> Picoseconds {
+    pub(crate) fn next_event(&self, bank: usize) -> Picoseconds {
         let bank = &self.banks[bank];
         match bank.stalled_for {
             Some(_) => NEVER,
@@ -247,7 +247,7 @@ impl Llc {
     }
 
     /// When a line may leave the cache for a request that is here at `now`.
-    pub(super) fn next_eviction(&self, now: Picoseconds) -> Picoseconds {
+    pub(crate) fn next_eviction(&self, now: Picoseconds) -> Picoseconds {
         if self.stalled_banks > 0 {
             return now;
         }
@@ -259,7 +259,7 @@ impl Llc {
     ///
     /// `is_dirty_above` says whether an L1 has a newer copy of a victim, which
     /// goes with it; for caches that are not inclusive it is always false.
-    pub(super) fn serve(
+    pub(crate) fn serve(
         &mut self,
         bank: usize,
         now: Picoseconds,
@@ -380,7 +380,7 @@ impl Llc {
     }
 
     /// The next request that waited for the line of `register`, whose data have come.
-    pub(super) fn take_waiter(&mut self, register: u16) -> Option<Request> {
+    pub(crate) fn take_waiter(&mut self, register: u16) -> Option<Request> {
         let register = &mut self.registers[usize::from(register)];
         let number = register.first_waiter;
         if number == NONE {
@@ -391,7 +391,7 @@ impl Llc {
     }
 
     /// The data of `register` have come; returns its bank, which takes them in.
-    pub(super) fn filled(&mut self, register: u16, now: Picoseconds) -> usize {
+    pub(crate) fn filled(&mut self, register: u16, now: Picoseconds) -> usize {
         let state = &mut self.registers[usize::from(register)];
         state.reading = false;
         let number = usize::from(state.bank);
@@ -403,13 +403,13 @@ impl Llc {
     }
 
     /// The victim in `place` of the write-back buffer has left.
-    pub(super) fn written_back(&mut self, place: u16) {
+    pub(crate) fn written_back(&mut self, place: u16) {
         self.free_buffer_places.push(place);
     }
 
     /// Lets the bank whose turn it is go on, if one stands still that need not; returns it.
     #[inline]
-    pub(super) fn wake_bank(&mut self) -> Option<usize> {
+    pub(crate) fn wake_bank(&mut self) -> Option<usize> {
         if self.stalled_banks == 0 {
             return None;
         }

@@ -1,14 +1,14 @@
 //! What executes the threads' work, and the one way the operating system
 //! model talks to it.
 
-mod agenda;
+pub(crate) mod agenda;
 pub(crate) mod cache;
 pub mod compute;
 pub(crate) mod core;
 pub mod dram;
 pub mod error;
 mod exact;
-mod llc;
+pub(crate) mod llc;
 pub(crate) mod pages;
 mod rotating;
 

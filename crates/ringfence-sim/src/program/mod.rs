@@ -4,9 +4,14 @@
 //! some computation, then one access to a line of the task's memory.
 
 mod bandwidth;
+mod barriers;
 mod cpu;
 mod linked_lists;
+mod matrix_product;
+mod neural_network;
 mod phases;
+mod streams;
+mod strided;
 mod task;
 mod trace;
 
@@ -93,7 +98,10 @@ pub(crate) enum Source {
     Bandwidth(bandwidth::Bandwidth),
     LinkedLists(linked_lists::LinkedLists),
     Cpu(cpu::Cpu),
+    Streams(streams::Streams),
+    Strided(strided::Strided),
     Phases(phases::Phases),
+    NeuralNetwork(neural_network::NeuralNetwork),
     Trace(trace::Trace),
 }
 
@@ -146,7 +154,10 @@ impl Stream {
                 Source::Bandwidth(program) => program.next(),
                 Source::LinkedLists(program) => program.next(),
                 Source::Cpu(program) => program.next(),
+                Source::Streams(program) => program.next(),
+                Source::Strided(program) => program.next(),
                 Source::Phases(program) => program.next(),
+                Source::NeuralNetwork(program) => program.next(),
                 Source::Trace(program) => program.next(),
             }?;
             op.line = physical(&self.region, self.page_shift, op.line);
@@ -184,13 +195,19 @@ impl Stream {
 
     /// Goes on with the next phase if the last one has ended.
     pub(crate) fn resume(&mut self) {
-        if let Source::Phases(phases) = &mut self.source {
-            phases.resume();
+        match &mut self.source {
+            Source::Phases(program) => program.resume(),
+            Source::NeuralNetwork(program) => program.resume(),
+            _ => {}
         }
     }
 
     pub(crate) fn has_next_phase(&self) -> bool {
-        matches!(&self.source, Source::Phases(phases) if phases.has_next())
+        match &self.source {
+            Source::Phases(program) => program.has_next(),
+            Source::NeuralNetwork(program) => program.has_next(),
+            _ => false,
+        }
     }
 
     pub(crate) fn begin_job(&mut self, job: u32) {
@@ -200,7 +217,10 @@ impl Stream {
             Source::Bandwidth(program) => program.begin_job(),
             Source::LinkedLists(program) => program.begin_job(),
             Source::Cpu(program) => program.begin_job(),
+            Source::Streams(program) => program.begin_job(),
+            Source::Strided(program) => program.begin_job(),
             Source::Phases(program) => program.begin_job(job),
+            Source::NeuralNetwork(program) => program.begin_job(),
             Source::Trace(program) => program.begin_job(job),
         }
     }

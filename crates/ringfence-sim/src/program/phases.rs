@@ -2,6 +2,7 @@
 
 use ringfence_scenario::model::{self, Pattern};
 
+use super::barriers::Barriers;
 use super::task::Task;
 use super::{Access, Op, Order};
 use crate::machine::Picoseconds;
@@ -19,14 +20,18 @@ struct Share {
     lines: u64,
 }
 
+impl Share {
+    fn works(&self) -> bool {
+        self.accesses > 0 || self.compute_ps > 0
+    }
+}
+
 #[derive(Debug, Clone)]
 pub(crate) struct Phases {
     shares: Vec<Share>,
-    phase: usize,
-    /// Operations done in this phase; one more than its accesses when it has ended.
+    barriers: Barriers,
+    /// Operations done in this phase.
     done: u64,
-    ended: bool,
-    endless: bool,
     seed: u64,
     random: SplitMix64,
 }
@@ -36,7 +41,7 @@ impl Phases {
     pub(super) fn new(task: &Task, phases: &[model::Phase], thread: u16) -> Self {
         let size = |range: std::ops::Range<u64>| range.end - range.start;
         let lines = |bytes: u64| bytes.div_ceil(task.line_bytes.into());
-        let shares = phases
+        let shares: Vec<Share> = phases
             .iter()
             .map(|phase| {
                 let region = task.lines(phase.working_set_bytes);
@@ -60,11 +65,12 @@ impl Phases {
             .collect();
         let seed = task.random(thread).next_u64();
         Self {
+            barriers: Barriers::new(
+                shares.len(),
+                task.endless && shares.iter().any(Share::works),
+            ),
             shares,
-            phase: 0,
             done: 0,
-            ended: false,
-            endless: task.endless,
             seed,
             random: SplitMix64::new(seed),
         }
@@ -72,19 +78,14 @@ impl Phases {
 
     #[inline]
     pub(super) fn next(&mut self) -> Option<Op> {
-        if self.ended {
-            return None;
-        }
-        let share = *self.shares.get(self.phase)?;
-        if self.done >= share.accesses.max(1) {
-            if !self.endless {
-                self.ended = true;
-                return None;
+        let share = loop {
+            let share = self.shares[self.barriers.phase()?];
+            if self.done < share.accesses.max(1) {
+                break share;
             }
-            self.phase = if self.has_next() { self.phase + 1 } else { 0 };
+            self.barriers.arrive();
             self.done = 0;
-            return self.next();
-        }
+        };
         let n = self.done;
         self.done += 1;
         let line = match share.pattern {
@@ -107,22 +108,16 @@ impl Phases {
     }
 
     pub(super) fn has_next(&self) -> bool {
-        self.phase + 1 < self.shares.len()
+        self.barriers.has_next()
     }
 
-    /// Goes on with the next phase after an end.
     pub(super) fn resume(&mut self) {
-        if self.ended && self.has_next() {
-            self.phase += 1;
-            self.done = 0;
-            self.ended = false;
-        }
+        self.barriers.resume();
     }
 
     pub(super) fn begin_job(&mut self, job: u32) {
-        self.phase = 0;
+        self.barriers.begin_job();
         self.done = 0;
-        self.ended = false;
         self.random = SplitMix64::new(self.seed.wrapping_add(job.into()));
     }
 }

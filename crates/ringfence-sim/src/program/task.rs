@@ -8,7 +8,10 @@ use super::Source;
 use super::bandwidth::Bandwidth;
 use super::cpu::Cpu;
 use super::linked_lists::LinkedLists;
+use super::neural_network::NeuralNetwork;
 use super::phases::Phases;
+use super::streams::Streams;
+use super::strided::Strided;
 use super::trace::Trace;
 use crate::machine::Picoseconds;
 use crate::machine::error::MachineError;
@@ -92,6 +95,19 @@ impl Task {
                     .map(|thread| Source::Cpu(Cpu::new(self, model, thread)))
                     .collect(),
             },
+            Program::Streams(model) => Sources {
+                lines: self.lines(model.array_bytes)
+                    * (u64::from(model.reads) + u64::from(model.writes)),
+                threads: threads
+                    .map(|thread| Source::Streams(Streams::new(self, model, thread)))
+                    .collect(),
+            },
+            Program::Strided(model) => Sources {
+                lines: self.lines(model.working_set_bytes),
+                threads: threads
+                    .map(|thread| Source::Strided(Strided::new(self, model, thread)))
+                    .collect(),
+            },
             Program::Phases(phases) => Sources {
                 lines: phases
                     .iter()
@@ -100,6 +116,12 @@ impl Task {
                     .unwrap_or(1),
                 threads: threads
                     .map(|thread| Source::Phases(Phases::new(self, phases, thread)))
+                    .collect(),
+            },
+            Program::NeuralNetwork(model) => Sources {
+                lines: self.lines(model.memory_bytes(self.threads.into())),
+                threads: threads
+                    .map(|thread| Source::NeuralNetwork(NeuralNetwork::new(self, model, thread)))
                     .collect(),
             },
             Program::Trace(model) => Trace::sources(self, model)?,

@@ -9,5 +9,6 @@ mod cores;
 mod hand_over;
 mod interrupts;
 mod llc;
+mod llc_bench;
 mod refused;
 mod support;

@@ -1,6 +1,7 @@
 //! PLL: shuffled linked lists, walked in turn.
 
-use super::{Access, LISTS_MAX};
+use super::Access;
+use crate::random::Random;
 use std::hint::black_box;
 
 /// Seed of the shuffle: the same lists in every run.
@@ -13,9 +14,8 @@ const SEED: u64 = 1;
 /// a writing walk changes.
 #[derive(Debug)]
 pub(super) struct LinkedLists {
-    /// Word at which each list goes on; the first `lists` are used.
-    at: [u32; LISTS_MAX],
-    lists: usize,
+    /// Word at which each list goes on.
+    at: Vec<u32>,
     nodes: u64,
 }
 
@@ -24,13 +24,13 @@ impl LinkedLists {
     /// cycle over its share (Sattolo, "An algorithm to generate a random cyclic
     /// permutation", 1986).
     pub(super) fn link(memory: &mut [u32], stride: usize, lines: &[u32], lists: usize) -> Self {
-        let mut random = SEED;
-        let mut at = [0; LISTS_MAX];
-        for (list, head) in at[..lists].iter_mut().enumerate() {
+        let mut random = Random::new(SEED);
+        let mut at = vec![0; lists];
+        for (list, head) in at.iter_mut().enumerate() {
             let share = &lines[lines.len() * list / lists..lines.len() * (list + 1) / lists];
             let mut cycle = share.to_vec();
             for last in (1..cycle.len()).rev() {
-                cycle.swap(last, below(last as u64, &mut random) as usize);
+                cycle.swap(last, random.below(last as u32) as usize);
             }
             for (&line, &next) in share.iter().zip(&cycle) {
                 memory[line as usize * stride] = next * stride as u32;
@@ -39,7 +39,6 @@ impl LinkedLists {
         }
         Self {
             at,
-            lists,
             nodes: lines.len() as u64,
         }
     }
@@ -50,14 +49,14 @@ impl LinkedLists {
 
     /// Follows every list for the same number of nodes; how many these are together.
     pub(super) fn run(&mut self, memory: &mut [u32], access: Access, accesses: u64) -> u64 {
-        let rounds = accesses.div_ceil(self.lists as u64);
-        match (access, &mut self.at[..self.lists]) {
+        let rounds = accesses.div_ceil(self.at.len() as u64);
+        match (access, &mut self.at[..]) {
             // Nothing but the chain itself: it measures latencies.
             (Access::Read, [at]) => *at = chase(memory, *at, rounds),
             (Access::Read, at) => read(memory, at, rounds),
             (Access::Write, at) => write(memory, at, rounds),
         }
-        rounds * self.lists as u64
+        rounds * self.at.len() as u64
     }
 }
 
@@ -89,15 +88,4 @@ fn write(memory: &mut [u32], lists: &mut [u32], rounds: u64) {
         }
     }
     black_box(memory);
-}
-
-/// A number below `bound`, at least 1, by SplitMix64 (Steele, Lea and Flood, "Fast
-/// splittable pseudorandom number generators", OOPSLA 2014); its bias is below 2^-32.
-fn below(bound: u64, state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut mixed = *state;
-    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^= mixed >> 31;
-    (u128::from(mixed) * u128::from(bound) >> 64) as u64
 }

@@ -1,22 +1,20 @@
-//! Draws corners into an image.
+//! Draws features into an image.
 
-use super::Corner;
+use super::Feature;
 use crate::pgm::GreyImage;
 
-/// Half the side of the square around a corner, in pixels.
-const REACH: usize = 2;
-
-/// A copy of `image`, darkened, with a white square around each corner.
-pub fn annotate(image: &GreyImage, corners: &[Corner]) -> GreyImage {
+/// A copy of `image`, darkened, with a white square around each feature that
+/// is `reach` pixels away from it: at 0 the pixel itself.
+pub fn annotate(image: &GreyImage, features: &[Feature], reach: usize) -> GreyImage {
     let mut annotated = image.clone();
     for pixel in &mut annotated.pixels {
         *pixel /= 2;
     }
-    for corner in corners {
-        let (x, y) = (usize::from(corner.x), usize::from(corner.y));
-        for row in y.saturating_sub(REACH)..=(y + REACH).min(image.height - 1) {
-            for column in x.saturating_sub(REACH)..=(x + REACH).min(image.width - 1) {
-                if row.abs_diff(y) == REACH || column.abs_diff(x) == REACH {
+    for feature in features {
+        let (x, y) = (usize::from(feature.x), usize::from(feature.y));
+        for row in y.saturating_sub(reach)..=(y + reach).min(image.height - 1) {
+            for column in x.saturating_sub(reach)..=(x + reach).min(image.width - 1) {
+                if row.abs_diff(y) == reach || column.abs_diff(x) == reach {
                     annotated.pixels[row * image.width + column] = u8::MAX;
                 }
             }

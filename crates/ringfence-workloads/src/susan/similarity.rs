@@ -11,19 +11,25 @@ pub const HALF: u8 = FULL as u8 / 2;
 /// Greatest difference of two brightnesses.
 const MOST: usize = u8::MAX as usize;
 
-/// The paper's comparison function (equation 4) as a table over the difference
-/// of two brightnesses: `exp(-(difference / threshold)^6)` of [`FULL`], rounded.
+/// How sharply brightnesses are told apart for corners and edges (the paper's equation 4).
+pub const FEATURE_EXPONENT: i32 = 6;
+
+/// How sharply for smoothing: as a Gaussian (section 5).
+pub const SMOOTHING_EXPONENT: i32 = 2;
+
+/// The paper's comparison function as a table over the difference of two
+/// brightnesses: `exp(-(difference / threshold)^exponent)` of [`FULL`], rounded.
 #[derive(Debug)]
 pub struct Similarity(PageAlignedSlice<u8>);
 
 impl Similarity {
-    /// For a threshold in steps of brightness; 0 counts as 1.
-    pub fn new(threshold: u8) -> Self {
+    /// For a threshold in steps of brightness, of which 0 counts as 1, and an even exponent.
+    pub fn new(threshold: u8, exponent: i32) -> Self {
         let threshold = f64::from(threshold.max(1));
         let mut table = PageAlignedSlice::new(0, 2 * MOST + 1);
         for (index, value) in table.iter_mut().enumerate() {
             let difference = index as f64 - MOST as f64;
-            let similarity = (-(difference / threshold).powi(6)).exp();
+            let similarity = (-(difference / threshold).powi(exponent)).exp();
             *value = (f64::from(FULL) * similarity).round() as u8;
         }
         Self(table)

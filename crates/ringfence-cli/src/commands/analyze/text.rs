@@ -7,6 +7,7 @@ use ringfence_analysis::schedulability::tolerance::{Fits, LargestTolerance};
 use ringfence_analysis::schedulability::verdict::{
     PartitionVerdict, ShareVerdict, TaskVerdict, Unbounded,
 };
+use ringfence_report::text_table;
 use ringfence_scenario::quantity::BANDWIDTH;
 
 use crate::commands::analyze::{Analysis, Comparison};
@@ -55,20 +56,17 @@ fn partition_text(partition: &PartitionVerdict) -> String {
         percent(partition.utilization_ppm),
         share_text(&partition.share)
     );
-    let mut rows = vec![row([
+    let header = [
         "task", "gang", "prio", "alone", "+ own", "+ others", "+ share", "bound", "deadline",
         "slack",
-    ])];
-    rows.extend(partition.tasks.iter().map(task_row));
-    text += &aligned(&rows);
+    ];
+    let mut table = text_table::table(&header, 2);
+    table.add_rows(partition.tasks.iter().map(task_row));
+    text += &text_table::text(&table);
     for task in partition.tasks.iter().filter(|task| !task.is_met()) {
         text += &format!("  {}\n", failure_text(task));
     }
     text
-}
-
-fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
-    cells.iter().map(|&cell| cell.to_owned()).collect()
 }
 
 fn task_row(task: &TaskVerdict) -> Vec<String> {
@@ -85,7 +83,7 @@ fn task_row(task: &TaskVerdict) -> Vec<String> {
             exact(response.share_ns),
             exact(response.response_ns),
         ]),
-        None => cells.extend(row(["", "", "", "none"])),
+        None => cells.extend(["", "", "", "none"].map(str::to_owned)),
     }
     cells.push(exact(task.deadline_ns));
     cells.push(match task.slack_ns {
@@ -215,28 +213,4 @@ fn proposal_text(proposal: &PartitionProposal) -> String {
 /// A share of time, in hundredths of a percent, rounded down.
 fn percent(ppm: u64) -> String {
     format!("{}.{:02} %", ppm / 10_000, ppm % 10_000 / 100)
-}
-
-/// Columns side by side, the first two to the left, the others to the right.
-fn aligned(rows: &[Vec<String>]) -> String {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..columns)
-        .map(|column| {
-            let cells = rows.iter().filter_map(|row| row.get(column));
-            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-        })
-        .collect();
-    let mut text = String::new();
-    for row in rows {
-        let mut line = String::new();
-        for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
-            line += &match column < 2 {
-                true => format!("  {cell:<width$}"),
-                false => format!("  {cell:>width$}"),
-            };
-        }
-        text += line.trim_end();
-        text.push('\n');
-    }
-    text
 }

@@ -5,6 +5,7 @@ use ringfence_scenario::{load_dram, load_platform};
 use ringfence_sim::bench::{self, DramBench, DramLoad, LoadPattern};
 use serde::Serialize;
 
+use super::{gigabytes, requestor_table, speed_text};
 use crate::arguments::{BenchDram, MapName, PatternName, SchedulerName};
 use crate::files::{print_json, print_text};
 use crate::outcome::{Failure, Outcome};
@@ -141,7 +142,6 @@ fn scheduler_name(scheduler: Scheduler) -> &'static str {
 
 fn text(report: &Report<'_>) -> String {
     let figures = report.figures;
-    let gigabytes = |bytes_per_s: f64| bytes_per_s / 1e9;
     let share = |of: f64| figures.achieved_bytes_per_s / of * 100.0;
     let hit_cap = report.hit_cap.map(|hits| format!(" of {hits}"));
     let mut text = format!(
@@ -170,33 +170,11 @@ fn text(report: &Report<'_>) -> String {
         share(figures.cap_bytes_per_s),
         gigabytes(figures.cap_bytes_per_s),
     );
-    text += &format!(
-        "mean read latency {:.1} ns; by requestor, in ns:\n\n{:>9}{:>12}{:>10}{:>10}{:>10}{:>10}{:>10}\n",
-        figures.mean_latency_ns,
-        "requestor",
-        "reads GB/s",
-        "mean",
-        "50 %",
-        "95 %",
-        "99 %",
-        "longest",
-    );
-    for (number, requestor) in figures.requestors.iter().enumerate() {
-        text += &format!(
-            "{number:>9}{:>12.2}{:>10.1}{:>10.1}{:>10.1}{:>10.1}{:>10.1}\n",
-            gigabytes(requestor.read_bytes_per_s),
-            requestor.mean_ns,
-            requestor.p50_ns,
-            requestor.p95_ns,
-            requestor.p99_ns,
-            requestor.max_ns,
-        );
-    }
-    text += &format!(
-        "\nsimulated in {:.2} s: {:.2} million requests per wall second, {:.2} in the fastest hundredth;\nratio to the lines per second of a plain walk over an array: {:.4}\n",
+    text += &requestor_table(figures.mean_latency_ns, &figures.requestors);
+    text += &speed_text(
         figures.wall_s,
-        figures.requests_per_wall_s / 1e6,
-        figures.best_requests_per_wall_s / 1e6,
+        figures.requests_per_wall_s,
+        figures.best_requests_per_wall_s,
         figures.ratio_to_walk,
     );
     text

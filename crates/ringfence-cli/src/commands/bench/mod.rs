@@ -1,10 +1,12 @@
 //! `ringfence bench`: how fast the simulator is on this machine, and what its parts do under a load.
 
 mod dram;
+mod llc;
+mod platform;
 
 use std::time::Duration;
 
-use ringfence_sim::bench::{self, EngineBench};
+use ringfence_sim::bench::{self, EngineBench, RequestorLatency};
 
 use crate::arguments::{Bench, BenchEngine};
 use crate::files::{print_json, print_text};
@@ -15,6 +17,8 @@ pub fn run(arguments: &Bench) -> Result<Outcome, Failure> {
     match arguments {
         Bench::Engine(arguments) => engine(arguments),
         Bench::Dram(arguments) => dram::run(arguments),
+        Bench::Platform(arguments) => platform::run(arguments),
+        Bench::Llc(arguments) => llc::run(arguments),
     }
 }
 
@@ -46,4 +50,42 @@ fn text(figures: &EngineBench) -> String {
         );
     }
     text
+}
+
+fn gigabytes(bytes_per_s: f64) -> f64 {
+    bytes_per_s / 1e9
+}
+
+/// Latencies of the reads of each requestor.
+fn requestor_table(mean_ns: f64, requestors: &[RequestorLatency]) -> String {
+    let mut text = format!(
+        "mean read latency {mean_ns:.1} ns; by requestor, in ns:\n\n{:>9}{:>12}{:>10}{:>10}{:>10}{:>10}{:>10}\n",
+        "requestor", "reads GB/s", "mean", "50 %", "95 %", "99 %", "longest",
+    );
+    for (number, requestor) in requestors.iter().enumerate() {
+        text += &format!(
+            "{number:>9}{:>12.2}{:>10.1}{:>10.1}{:>10.1}{:>10.1}{:>10.1}\n",
+            gigabytes(requestor.read_bytes_per_s),
+            requestor.mean_ns,
+            requestor.p50_ns,
+            requestor.p95_ns,
+            requestor.p99_ns,
+            requestor.max_ns,
+        );
+    }
+    text
+}
+
+/// How fast the load was simulated.
+fn speed_text(
+    wall_s: f64,
+    requests_per_s: f64,
+    best_requests_per_s: f64,
+    ratio_to_walk: f64,
+) -> String {
+    format!(
+        "\nsimulated in {wall_s:.2} s: {:.2} million requests per wall second, {:.2} in the fastest hundredth;\nratio to the lines per second of a plain walk over an array: {ratio_to_walk:.4}\n",
+        requests_per_s / 1e6,
+        best_requests_per_s / 1e6,
+    )
 }

@@ -95,7 +95,7 @@ measurements, so this shows how well they carry over to the model.
 The victim runs on one core, the aggressor on another. Each round takes the victim's time
 alone and then beside the aggressor; the slowdown of a round is the second over the
 first. The median over the rounds is compared with the slowdown of the same programs on
-the model. No parameter was changed after a look at these figures, and none comes from one
+the model. The platform file is used as it was written, and no figure of it comes from one
 of these pairs.
 
 | victim | aggressor | measured | half of the rounds | all rounds | predicted | error |

@@ -1,5 +1,8 @@
 //! What programs touch, and how often.
 
+mod arrays;
+mod neural_network;
+
 use std::collections::BTreeMap;
 
 use ringfence_scenario::model::{self, Pattern, Phase, Program};
@@ -140,6 +143,25 @@ fn each_list_visits_all_its_nodes_before_it_repeats() {
 }
 
 #[test]
+fn a_thread_without_work_ends_even_if_the_phases_are_endless() {
+    let phase = Phase {
+        compute_cycles: 1,
+        read_bytes: 0,
+        write_bytes: 0,
+        working_set_bytes: 0,
+        pattern: Pattern::Sequential,
+    };
+    let threads = streams(task(2, true), &Program::Phases(vec![phase]));
+    let works: Vec<bool> = threads
+        .into_iter()
+        .map(|mut stream| {
+            (0..10).all(|_| stream.peek().is_some().then(|| stream.advance()).is_some())
+        })
+        .collect();
+    assert_eq!(works, [false, true]);
+}
+
+#[test]
 fn a_job_starts_over_from_the_same_place() {
     let phases = Program::Phases(vec![phase(Pattern::Random)]);
     for program in [lists(64 * 64, 4, 2), phases] {
@@ -213,10 +235,19 @@ fn endless_programs_do_not_end() {
         cycles_per_access: 1,
         accesses: 1,
     });
+    let strided = Program::Strided(model::Strided {
+        working_set_bytes: 640,
+        change_stride_bytes: 161,
+        read_stride_bytes: 33,
+        compute_cycles: 0,
+        passes: 1,
+    });
     for program in [
         walk,
         cpu,
         lists(640, 2, 1),
+        arrays::arrays(2, 1, 10, 3, 1),
+        strided,
         Program::Phases(vec![phase(Pattern::Random); 2]),
     ] {
         let mut stream = streams(task(1, true), &program).remove(0);

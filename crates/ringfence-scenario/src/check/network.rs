@@ -1,0 +1,110 @@
+//! Neural networks: each layer fits the shape that the layer before it leaves.
+
+use super::Checker;
+use crate::diagnostic::Span;
+use crate::file::Located;
+use crate::file::program as file;
+use crate::network::{Layer, NeuralNetwork, Shape};
+
+/// Why a network cannot be.
+pub(super) struct Misfit {
+    span: Span,
+    found: String,
+    expected: String,
+}
+
+impl Checker<'_> {
+    pub(super) fn neural_network(
+        &mut self,
+        network: &file::NeuralNetwork,
+        span: Span,
+    ) -> Option<NeuralNetwork> {
+        resolve(network, span)
+            .map_err(|misfit| {
+                self.problems
+                    .report(misfit.span, misfit.found, misfit.expected);
+            })
+            .ok()
+    }
+}
+
+/// The network with the shapes of all its layers.
+pub(super) fn resolve(network: &file::NeuralNetwork, span: Span) -> Result<NeuralNetwork, Misfit> {
+    if network.layer.is_empty() {
+        return Err(Misfit {
+            span,
+            found: "a `neural_network` program without a layer".to_owned(),
+            expected: "at least one".to_owned(),
+        });
+    }
+    let mut shape = Shape {
+        rows: network.input.value.rows.value.0 as u32,
+        columns: network.input.value.columns.value.0 as u32,
+        channels: network.input.value.channels.value.0 as u32,
+    };
+    let mut layers = Vec::new();
+    for layer in &network.layer {
+        let resolved = resolve_layer(shape, layer)?;
+        shape = resolved.output();
+        layers.push(resolved);
+    }
+    let or = |count: Option<u64>, default| count.unwrap_or(default);
+    Ok(NeuralNetwork {
+        layers,
+        bytes_per_value: or(network.bytes_per_value.as_ref().map(|n| n.value.0), 4) as u8,
+        cycles_per_mac_milli: network.cycles_per_mac_milli.value.0 as u32,
+        serial_cycles: or(network.serial_cycles.as_ref().map(|n| n.value.0), 0),
+        serial_bytes: or(network.serial_read.as_ref().map(|n| n.value.0), 0),
+    })
+}
+
+fn resolve_layer(input: Shape, layer: &Located<file::Layer>) -> Result<Layer, Misfit> {
+    let Located { value: layer, span } = layer;
+    let outputs = layer.outputs.value.0 as u32;
+    let stride = layer
+        .stride
+        .as_ref()
+        .map_or(1, |count| count.value.0 as u32);
+    match (&layer.kernel, &layer.stride) {
+        (None, Some(stride)) => Err(Misfit {
+            span: stride.span,
+            found: "a `stride` in a layer without `kernel`".to_owned(),
+            expected:
+                "`kernel` beside it, or no `stride`: without `kernel` the layer is fully connected"
+                    .to_owned(),
+        }),
+        (None, None) => Ok(Layer {
+            input: input.flat().ok_or_else(|| Misfit {
+                span: *span,
+                found: format!("a fully connected layer over {}", text(input)),
+                expected: format!("at most {} values", u32::MAX),
+            })?,
+            kernel: 1,
+            stride,
+            outputs,
+        }),
+        (Some(kernel), _) => {
+            let most = u64::from(input.rows.min(input.columns));
+            if kernel.value.0 > most {
+                return Err(Misfit {
+                    span: kernel.span,
+                    found: format!("a kernel of {0} × {0} points", kernel.value.0),
+                    expected: format!("at most {most}: the layer reads {}", text(input)),
+                });
+            }
+            Ok(Layer {
+                input,
+                kernel: kernel.value.0 as u32,
+                stride,
+                outputs,
+            })
+        }
+    }
+}
+
+fn text(shape: Shape) -> String {
+    format!(
+        "{} × {} points of {} values",
+        shape.rows, shape.columns, shape.channels
+    )
+}
