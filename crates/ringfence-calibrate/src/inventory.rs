@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ringfence_workloads::cpu::parse_list;
+use crate::cpu::parse_list;
 use serde::Serialize;
 
 /// What was found below `/sys` and `/proc`.

@@ -1,7 +1,7 @@
 //! Pointer chases.
 
-use ringfence_workloads::aggressor::{Access, Walk};
-use ringfence_workloads::large_pages;
+use crate::aggressor::{Access, Walk};
+use crate::large_pages;
 
 use super::{Arrays, Effort, MeasureError, lists, timed, walk};
 use crate::disturbance::Watch;

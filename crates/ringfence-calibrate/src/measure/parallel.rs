@@ -1,7 +1,7 @@
 //! How many misses a core has under way.
 
-use ringfence_workloads::aggressor::LISTS_MAX;
-use ringfence_workloads::large_pages::LargePages;
+use crate::aggressor::LISTS_MAX;
+use crate::large_pages::LargePages;
 
 use super::{Effort, MeasureError, latency, lists, timed};
 use crate::disturbance::Watch;

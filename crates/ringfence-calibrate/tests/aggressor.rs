@@ -35,7 +35,7 @@ fn every_kind_makes_the_accesses_that_were_asked_for() {
 
 #[test]
 fn a_thread_runs_on_each_core() {
-    let cpus = ringfence_workloads::cpu::allowed().unwrap();
+    let cpus = ringfence_calibrate::cpu::allowed().unwrap();
     let list: Vec<String> = cpus.iter().map(ToString::to_string).collect();
     let output = aggressor(&format!(
         "--size 64KiB --duration 5ms --cores {}",

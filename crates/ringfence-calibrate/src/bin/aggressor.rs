@@ -1,9 +1,9 @@
 //! Contends for caches and memory, and says how fast it was.
 
 use clap::{Parser, ValueEnum};
+use ringfence_calibrate::aggressor::{Access, Bank, Kind, Shape, Walk};
+use ringfence_calibrate::{cpu, large_pages};
 use ringfence_scenario::quantity::{SIZE, parse_command_line_time};
-use ringfence_workloads::aggressor::{Access, Bank, Kind, Shape, Walk};
-use ringfence_workloads::{cpu, large_pages};
 use serde::Serialize;
 use std::io::Write as _;
 use std::process::ExitCode;

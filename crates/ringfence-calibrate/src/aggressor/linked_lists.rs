@@ -1,7 +1,7 @@
 //! PLL: shuffled linked lists, walked in turn.
 
 use super::Access;
-use crate::random::Random;
+use ringfence_workloads::random::Random;
 use std::hint::black_box;
 
 /// Seed of the shuffle: the same lists in every run.
