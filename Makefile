@@ -17,7 +17,7 @@ SHELL_FILES = $(shell git ls-files ':!fuzz/corpus' | xargs -r awk \
         'FNR == 1 && /^.!.*sh$$/ || FNR == 2 && /shellcheck shell=/ {print FILENAME} FNR == 2 {nextfile}')
 
 .PHONY: help demo test setup-demo setup-test build format format-check lint unit explore \
-        proofs mutants page-test fuzz bounds bench results results-check docs \
+        proofs mutants page-test fuzz bounds bench calibration results results-check docs \
         generate clean
 
 help: ## List the commands
@@ -87,6 +87,11 @@ results: build ## Run the RT-Gang scenarios and measure the platforms again; wri
 
 results-check: build ## Whether those pages are what a run gives
 	@python3 tools/results --check
+
+calibration: build ## Measure this machine, predict and compare; writes docs/src/results/calibration.md
+	@mkdir -p out
+	@$(RINGFENCE) calibrate -o out/this-machine.toml
+	@$(RINGFENCE) calibrate --compare out/this-machine.toml --markdown docs/src/results/calibration.md
 
 docs: ## The book, in docs/book/output; installs mdBook below .cache once
 	@$(WITH) command -v .cache/mdbook/bin/mdbook >/dev/null || \
