@@ -23,7 +23,7 @@ SHELL_FILES = $(shell git ls-files ':!fuzz/corpus' | xargs -r awk \
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
-demo: setup-demo build ## Run the main job: SUSAN next to memory hogs, without and with RT-Gang
+demo: setup-demo build ## Run the main job: a steering network next to memory hogs, without and with RT-Gang
 	@mkdir -p out
 	@$(RINGFENCE) run scenarios/demo.toml -o out/demo.rfr
 	@# The run has printed the summary.
