@@ -17,13 +17,13 @@ SHELL_FILES = $(shell git ls-files ':!fuzz/corpus' | xargs -r awk \
         'FNR == 1 && /^.!.*sh$$/ || FNR == 2 && /shellcheck shell=/ {print FILENAME} FNR == 2 {nextfile}')
 
 .PHONY: help demo test setup-demo setup-test build format format-check lint unit explore \
-        proofs mutants page-test fuzz bounds bench results results-check docs \
+        proofs mutants page-test fuzz bounds bench calibration results results-check docs \
         generate clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
-demo: setup-demo build ## Run the main job: SUSAN next to memory hogs, without and with RT-Gang
+demo: setup-demo build ## Run the main job: a steering network next to memory hogs, without and with RT-Gang
 	@mkdir -p out
 	@$(RINGFENCE) run scenarios/demo.toml -o out/demo.rfr
 	@# The run has printed the summary.
@@ -83,10 +83,15 @@ bench: build ## Speed of the simulator, as ratios to a plain loop in the same ru
 	@$(RINGFENCE) bench llc
 
 results: build ## Run the RT-Gang scenarios and measure the platforms again; writes docs/src/results
-	@tools/results
+	@python3 tools/results
 
 results-check: build ## Whether those pages are what a run gives
-	@tools/results --check
+	@python3 tools/results --check
+
+calibration: build ## Measure this machine, predict and compare; writes docs/src/results/calibration.md
+	@mkdir -p out
+	@$(RINGFENCE) calibrate -o out/this-machine.toml
+	@$(RINGFENCE) calibrate --compare out/this-machine.toml --markdown docs/src/results/calibration.md
 
 docs: ## The book, in docs/book/output; installs mdBook below .cache once
 	@$(WITH) command -v .cache/mdbook/bin/mdbook >/dev/null || \

@@ -78,6 +78,7 @@ fn every_memory_and_platform_takes_the_load() {
     for memory in [
         "--memory ddr3-1600",
         "--memory ddr4-2400",
+        "--memory ddr4-3200",
         "--memory lpddr2-1066",
         "--memory lpddr3-1600",
         "--memory lpddr4-3200",

@@ -107,7 +107,7 @@ fn flags_select_cases_and_refuse_unknown_ones() {
         .iter()
         .map(|case| &case["name"])
         .collect();
-    assert_eq!(names, ["solo/vision", "solo/logging"]);
+    assert_eq!(names, ["solo/steering", "solo/vision"]);
 
     let unknown = ringfence(&house(), &format!("plan --case sole {scenario}")).expect(1);
     assert!(

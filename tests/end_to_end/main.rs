@@ -2,6 +2,7 @@
 
 mod analyze;
 mod bench;
+mod calibrate;
 mod commands;
 mod corpus;
 mod interruption;

@@ -39,10 +39,10 @@ fn the_demo_misses_deadlines_without_isolation_and_meets_them_with_it() {
     let folder = scratch();
     let summary = run(folder.path(), "demo.toml", "-d 200ms").expect(0).json();
     assert_eq!(summary["passed"], true);
-    assert_eq!(task(case(&summary, "solo/vision"), "susan")["missed"], 0);
-    let co_run = task(case(&summary, "co-run"), "susan");
+    assert_eq!(task(case(&summary, "solo/steering"), "dave-2")["missed"], 0);
+    let co_run = task(case(&summary, "co-run"), "dave-2");
     assert_eq!(co_run["missed"], co_run["jobs"]);
-    assert_eq!(task(case(&summary, "rt-gang"), "susan")["missed"], 0);
+    assert_eq!(task(case(&summary, "rt-gang"), "dave-2")["missed"], 0);
     let executed = |name: &str| {
         let threads = &case(&summary, name)["statistics"]["best_effort"];
         threads[0]["accesses"].as_u64().expect("accesses")

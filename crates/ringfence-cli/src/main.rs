@@ -50,6 +50,7 @@ fn dispatch(command: Command) -> Result<Outcome, Failure> {
         Command::Trace(arguments) => commands::trace::run(&arguments),
         Command::Bench(arguments) => commands::bench::run(&arguments),
         Command::Platforms(arguments) => commands::platforms::run(&arguments),
+        Command::Calibrate(arguments) => commands::calibrate::run(&arguments),
         Command::Schema(arguments) => commands::schema::run(&arguments),
         Command::Completions(arguments) => commands::generate::completions(&arguments),
         Command::Man(arguments) => commands::generate::man(&arguments),

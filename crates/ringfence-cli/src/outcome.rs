@@ -33,6 +33,8 @@ pub enum Failure {
     Diagnostics(Diagnostics),
     /// Problems that the command has printed already.
     Reported,
+    /// This machine cannot do it, already in words.
+    Unsupported(String),
 }
 
 impl Failure {
@@ -53,6 +55,10 @@ impl Failure {
                 ExitCode::from(1)
             }
             Self::Reported => ExitCode::from(1),
+            Self::Unsupported(text) => {
+                eprintln!("not supported here: {text}");
+                ExitCode::from(4)
+            }
         }
     }
 }

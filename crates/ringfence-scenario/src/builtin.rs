@@ -37,6 +37,7 @@ pub static DRAMS: &[Builtin] = &[
     builtin!("platforms/dram", "ddr3-1600"),
     builtin!("platforms/dram", "ddr4-2400"),
     builtin!("platforms/dram", "ddr4-2400-reference"),
+    builtin!("platforms/dram", "ddr4-3200"),
     builtin!("platforms/dram", "lpddr2-1066"),
     builtin!("platforms/dram", "lpddr3-1600"),
     builtin!("platforms/dram", "lpddr4-3200"),

@@ -76,6 +76,14 @@ impl Layer {
         }
     }
 
+    /// Into how many parts threads can split it: its points, or the outputs of its only one.
+    pub fn parts(&self) -> u64 {
+        match self.output().points() {
+            1 => self.outputs.into(),
+            points => points,
+        }
+    }
+
     /// Products that are summed up to one output value.
     pub fn depth(&self) -> u64 {
         u64::from(self.kernel) * u64::from(self.kernel) * u64::from(self.input.channels)

@@ -120,7 +120,8 @@ fn an_unknown_platform_has_no_place() {
     let said = load_platform("jetson-nan").unwrap_err().to_string();
     assert_eq!(
         said,
-        "jetson-nan: error: no such platform, expected `jetson-nano` or `raspberry-pi-3` \
+        "jetson-nan: error: no such platform, expected `celeron-j3455`, `jetson-nano`, \
+         `jetson-tx2`, `raspberry-pi-3`, `raspberry-pi-4` or `zcu104` \
          or the path of a platform file, ending in .toml\n  = help: did you mean `jetson-nano`?"
     );
 }

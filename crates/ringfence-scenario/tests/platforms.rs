@@ -100,6 +100,7 @@ fn memories_are_sorted_and_have_the_capacity_and_bandwidth_of_their_family() {
             ("ddr3-1600", 4096, 12_800),
             ("ddr4-2400", 8192, 19_207),
             ("ddr4-2400-reference", 8192, 19_207),
+            ("ddr4-3200", 8192, 25_600),
             ("lpddr2-1066", 512, 4_264),
             ("lpddr3-1600", 1024, 6_400),
             ("lpddr4-3200", 1024, 6_400),

@@ -61,10 +61,11 @@ fn the_random_requestor_among_streams_is_in_the_span_of_the_references() {
     assert!((least * 0.97..most * 1.03).contains(&victim), "{victim}");
 }
 
-const FAMILIES: [&str; 6] = [
+const FAMILIES: [&str; 7] = [
     "ddr3-1600",
     "ddr4-2400",
     "ddr4-2400-reference",
+    "ddr4-3200",
     "lpddr2-1066",
     "lpddr3-1600",
     "lpddr4-3200",

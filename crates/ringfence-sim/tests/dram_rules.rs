@@ -127,9 +127,10 @@ fn device(name: &str) -> Dram {
     device
 }
 
-const FAMILIES: [&str; 5] = [
+const FAMILIES: [&str; 6] = [
     "ddr3-1600",
     "ddr4-2400",
+    "ddr4-3200",
     "lpddr2-1066",
     "lpddr3-1600",
     "lpddr4-3200",
@@ -232,7 +233,7 @@ fn is_flat(dram: &Dram) -> bool {
     dram.bank_groups == 1
 }
 
-const BANK_GROUPS: [&str; 1] = ["ddr4-2400"];
+const BANK_GROUPS: [&str; 2] = ["ddr4-2400", "ddr4-3200"];
 const PER_BANK: [&str; 3] = ["lpddr2-1066", "lpddr3-1600", "lpddr4-3200"];
 const LPDDR4: [&str; 1] = ["lpddr4-3200"];
 

@@ -13,10 +13,11 @@ use ringfence_sim::machine::dram::address::Place;
 use ringfence_sim::machine::dram::channel::{Channel, NewRequest, ReadDone};
 use ringfence_sim::machine::dram::command::{Command, CommandKind, Cycle};
 
-const FAMILIES: [&str; 6] = [
+const FAMILIES: [&str; 7] = [
     "ddr3-1600",
     "ddr4-2400",
     "ddr4-2400-reference",
+    "ddr4-3200",
     "lpddr2-1066",
     "lpddr3-1600",
     "lpddr4-3200",

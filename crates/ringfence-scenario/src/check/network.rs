@@ -1,6 +1,7 @@
 //! Neural networks: each layer fits the shape that the layer before it leaves.
 
 use super::Checker;
+use super::program::Owner;
 use crate::diagnostic::Span;
 use crate::file::Located;
 use crate::file::program as file;
@@ -18,13 +19,20 @@ impl Checker<'_> {
         &mut self,
         network: &file::NeuralNetwork,
         span: Span,
+        owner: Owner<'_>,
     ) -> Option<NeuralNetwork> {
-        resolve(network, span)
-            .map_err(|misfit| {
+        match resolve(network, span) {
+            Ok(network) => {
+                let parts = network.layers.iter().map(Layer::parts).max();
+                self.refuse_idle_threads(owner, span, parts.unwrap_or(0).into());
+                Some(network)
+            }
+            Err(misfit) => {
                 self.problems
                     .report(misfit.span, misfit.found, misfit.expected);
-            })
-            .ok()
+                None
+            }
+        }
     }
 }
 

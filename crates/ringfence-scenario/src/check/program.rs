@@ -40,9 +40,9 @@ impl Checker<'_> {
             ProgramField::Cpu(cpu) => self.cpu(cpu, program.span, owner.role),
             ProgramField::Streams(streams) => self.streams(streams, program.span, owner.threads),
             ProgramField::Strided(strided) => Some(self.strided(strided)),
-            ProgramField::Phases(phases) => self.phases(phases, program.span),
+            ProgramField::Phases(phases) => self.phases(phases, program.span, owner),
             ProgramField::NeuralNetwork(network) => self
-                .neural_network(network, program.span)
+                .neural_network(network, program.span, owner)
                 .map(Program::NeuralNetwork),
             ProgramField::Trace(trace) => self.trace(trace).map(Program::Trace),
         }
@@ -165,13 +165,36 @@ impl Checker<'_> {
         }))
     }
 
-    fn phases(&mut self, phases: &file::Phases, span: Span) -> Option<Program> {
+    fn phases(&mut self, phases: &file::Phases, span: Span, owner: Owner<'_>) -> Option<Program> {
         if phases.phase.is_empty() {
             self.problems
                 .report(span, "a `phases` program without a phase", "at least one");
         }
         let list = phases.phase.iter().map(|phase| self.phase(phase)).collect();
-        super::all(list).map(Program::Phases)
+        let phases: Vec<Phase> = super::all(list)?;
+        let line_bytes = self
+            .platform
+            .memory
+            .as_ref()
+            .map_or(1, |memory| memory.line_bytes);
+        let lines = |bytes: u64| bytes.div_ceil(line_bytes.into());
+        let parts = phases.iter().map(|phase| {
+            let lines = lines(phase.read_bytes).max(lines(phase.write_bytes));
+            lines.max(phase.compute_cycles)
+        });
+        self.refuse_idle_threads(owner, span, parts.max().unwrap_or(0).into());
+        Some(Program::Phases(phases))
+    }
+
+    /// Best-effort threads go on for ever, so each must have something to do.
+    pub(super) fn refuse_idle_threads(&mut self, owner: Owner<'_>, span: Span, parts: u128) {
+        if owner.role == Role::BestEffort && u128::from(owner.threads) > parts {
+            self.problems.report(
+                span,
+                format!("{} threads of `{}`", owner.threads, owner.name),
+                format!("at most {parts}: the program cannot be split into more parts"),
+            );
+        }
     }
 
     fn phase(&mut self, phase: &Located<file::Phase>) -> Option<Phase> {
