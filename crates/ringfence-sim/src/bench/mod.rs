@@ -25,7 +25,7 @@ pub use dram::{DRAM_BENCH_VERSION, DramBench, bandwidth_cap, dram};
 pub use dram_load::{ClosedLoop, DramLoad, LINE_BYTES, LoadPattern};
 pub use latency::RequestorLatency;
 pub use llc::{Bottleneck, LLC_BENCH_VERSION, LlcBench, llc};
-pub use llc_load::{LlcCounts, LlcLoad, LlcPattern};
+pub use llc_load::{LlcCounts, LlcLoad, LlcPattern, MAX_MEMORY_CYCLES};
 
 use crate::machine::error::MachineError;
 use crate::machine::{ExactMachine, Machine, Picoseconds, StreamId};
