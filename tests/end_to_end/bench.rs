@@ -183,7 +183,7 @@ fn every_flag_changes_the_load_of_the_cache() {
         llc_figures(&format!("{other_seed} 1"))["misses"],
         llc_figures(&format!("{other_seed} 2"))["misses"]
     );
-    let text = ringfence(&house(), "bench llc --requests 1000 --working-set 8MiB").expect(0);
+    let text = ringfence(&house(), "bench llc --requests 4000 --working-set 8MiB").expect(0);
     assert!(
         text.stdout.contains("set by the miss-status registers"),
         "{}",
@@ -198,8 +198,12 @@ fn a_load_that_the_cache_cannot_have_is_refused() {
         ("--requestors 65", "expected 1 to 64"),
         ("--outstanding 0", "expected 1 to 65536"),
         ("--write-share 51", "expected 0 to 50"),
-        ("--memory-latency 0", "expected 1 to 1048576"),
+        ("--memory-latency 0", "expected 1 to 732954 ns"),
+        ("--memory-latency 800000", "is 800000 ns, expected 1 to"),
         ("--working-set 1000GB", "at most the platform's memory"),
+        ("--working-set 0B", "expected at least 256"),
+        ("--working-set 1B --requestors 64", "expected at least 4096"),
+        ("--working-set 4GiB --requests 10", "expected at least 3200"),
         ("--pattern mix", "seq, rand, bank"),
     ] {
         let refused = ringfence(&house(), &format!("bench llc {flags}")).expect(1);

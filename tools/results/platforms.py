@@ -2,6 +2,7 @@
 """The built-in platforms, alone, and beside what was measured on boards."""
 
 import json
+import tempfile
 from pathlib import Path
 
 from common import lines, ringfence
@@ -11,6 +12,7 @@ from common import lines, ringfence
 # beyond a hit of the L1, with huge pages where the log has them; `read_mb_s`: "NEON read";
 # `fill_mb_s`: "C fill".
 MEASURED = Path(__file__).parent / "measured.json"
+PLATFORMS = Path(__file__).parents[2] / "platforms"
 
 
 def model_row(found):
@@ -48,6 +50,17 @@ def comparison(found, measured):
         )
 
 
+def with_lru(name):
+    """What the platform gives when its LLC replaces the least recently used line."""
+    text = (PLATFORMS / f"{name}.toml").read_text()
+    random = 'replacement = "random"'
+    assert text.count(random) == 1, name
+    with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
+        file.write(text.replace(random, 'replacement = "lru"'))
+        file.flush()
+        return ringfence("bench", "platform", file.name)
+
+
 def page():
     found = {
         platform["name"]: ringfence("bench", "platform", platform["name"])
@@ -60,6 +73,8 @@ def page():
         for row in comparison(found[name], board)
     ]
     logs = [f"| {name} | {board['board']} | `{board['log']}` |" for name, board in measured.items()]
+    nano = with_lru("jetson-nano")
+    lru = [nano[f"write{who}_bytes_per_s"] / 1e9 for who in ("", "_all")]
     missing = ", ".join(name for name in found if name not in measured)
     return f"""# Platforms: latency and bandwidth
 
@@ -91,12 +106,16 @@ How to read it:
 - The **DRAM latency** was not: 60 ns for the way to the controller and back is the same
   assumption on every platform, and the rest is the memory's timings. The model has no TLB;
   where the board used 4 KiB pages, its figure has page walks in it.
-- **Reads**: a program of the model touches a line once, a real one loads all of it; and
-  nothing between the cores and the controller bounds the model's bandwidth. So it reads
-  too fast, most of all where a deep prefetcher meets a wide memory.
+- **Reads**: a program of the model touches a line once, a real one loads all of it, and
+  nothing between the cores and the controller bounds the model's bandwidth. A single core
+  is held back by how many lines it may prefetch at a time, which for the Cortex-A57 and A72
+  is taken from the manual of the Cortex-A15.
 - **Writes**: the boards' figure is a fill of whole lines. Arm cores stop fetching lines in
   a long run of such stores, the model never does, so the figures are of two different
-  things there; the Celeron fetches as the model does.
+  things there; the Celeron fetches as the model does. That the LLC of the
+  Cortex-A57 replaces at random is assumed, and it costs write bandwidth: with
+  `replacement = "lru"` the Jetson Nano would write {lru[0]:.2f} GB/s from one core and
+  {lru[1]:.2f} GB/s from all.
 
 The boards, with tinymembench 0.4.9 in the logs of
 [sbc-bench](https://github.com/ThomasKaiser/sbc-bench):

@@ -95,10 +95,18 @@ impl Layer {
 }
 
 impl NeuralNetwork {
-    /// Bytes of the block of input patches that a thread gathers at a time: what
-    /// Eigen's evaluateProductBlockingSizesHeuristic leaves for it, half of
-    /// 1.5 MiB (Eigen/src/Core/products/GeneralBlockPanelKernel.h).
-    pub const BLOCK_BYTES: u64 = 768 << 10;
+    /// Most bytes of the block of input patches that a thread gathers at a time, as
+    /// Eigen's evaluateProductBlockingSizesHeuristic chooses for caches of its default
+    /// sizes (Eigen/src/Core/products/GeneralBlockPanelKernel.h): a thread alone takes
+    /// half of 1.5 MiB, one of several the difference of the caches over four patches.
+    pub fn block_bytes(threads: u64) -> u64 {
+        const L1_BYTES: u64 = 32 << 10;
+        const L2_BYTES: u64 = 512 << 10;
+        match threads {
+            1 => 768 << 10,
+            _ => (L2_BYTES - L1_BYTES) / 4,
+        }
+    }
 
     /// Phases of one job: a barrier lies between two.
     pub fn phases(&self) -> usize {
@@ -129,7 +137,7 @@ impl NeuralNetwork {
     pub fn written_bytes(&self, threads: u64) -> u64 {
         let outputs = self.layers.iter().map(Layer::output);
         outputs.map(|shape| self.activation_bytes(shape)).fold(
-            threads.saturating_mul(Self::BLOCK_BYTES),
+            threads.saturating_mul(Self::block_bytes(threads)),
             u64::saturating_add,
         )
     }

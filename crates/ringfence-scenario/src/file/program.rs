@@ -114,8 +114,8 @@ file_table! {
         pub reads: Located<Count<0, 64>>,
         /// Arrays that are written.
         pub writes: Located<Count<0, 64>>,
-        /// Bytes of each array, of which there are `reads + writes`; all threads
-        /// split them. At least one cache line a thread.
+        /// Bytes of each array, of which there are `reads + writes`, rounded down to
+        /// whole cache lines; all threads split them. At least one line a thread.
         pub array: Located<Size>,
         /// Cycles of computation in each step, after its reads. Default: 0.
         pub compute_cycles: Option<Located<Count<0, 4_294_967_295>>>,
@@ -137,7 +137,8 @@ file_table! {
     ///
     /// `program = { kind = "strided", working_set = "512 KiB", change_stride = "131073 B", read_stride = "33 B" }`
     pub struct Strided {
-        /// Bytes of the buffer; at least one cache line. A sweep has a step for each.
+        /// Bytes of the buffer, rounded down to whole cache lines; at least one. A
+        /// sweep has a step for each byte.
         pub working_set: Located<Size>,
         /// Bytes from one step of the first walker to the next, from 1 B to the
         /// working set. It comes by every byte in a sweep if the two have no
@@ -184,8 +185,9 @@ file_table! {
 }
 
 file_table! {
-    /// A feed-forward neural network. All threads compute one layer, each a part
-    /// of its points, and wait for each other before the next. The products are
+    /// A feed-forward neural network. All threads compute one layer and wait for
+    /// each other before the next. They share the points of its output or, where it
+    /// has one point, the values of that. The products are
     /// formed block by block, as libraries do: patches of the input are gathered
     /// into blocks, which are multiplied with panels of the weights.
     ///

@@ -5,6 +5,7 @@ use ringfence_scenario::platform::{MemorySystem, Platform};
 use serde::Serialize;
 
 use super::Running;
+use super::working_sets::WorkingSets;
 use crate::machine::Picoseconds;
 use crate::machine::error::MachineError;
 
@@ -14,6 +15,8 @@ pub const PLATFORM_BENCH_VERSION: u32 = 1;
 const STEP_PS: Picoseconds = 10_000_000;
 /// Fewest accesses that count.
 const ACCESSES: u64 = 200_000;
+/// The list that lies in the LLC is a quarter of it.
+const LLC_PARTS: u64 = 4;
 
 /// Latencies and bandwidths of one platform.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -28,9 +31,9 @@ pub struct PlatformBench {
     pub l1_ns: f64,
     /// The same in a quarter of the LLC, or twice the L1 where that is more.
     pub llc_ns: f64,
-    /// The same in eight times the LLC.
+    /// The same in eight times the LLC, or a core's share of the DRAM where that is less.
     pub dram_ns: f64,
-    /// What one core reads in address order from eight times the LLC.
+    /// What one core reads in address order from as much.
     pub read_bytes_per_s: f64,
     /// What one core writes so. Every line is fetched first and written back later.
     pub write_bytes_per_s: f64,
@@ -43,7 +46,8 @@ pub struct PlatformBench {
 /// Measures `platform`, without competition but for that of its own cores.
 ///
 /// # Errors
-/// When the exact engine cannot run the platform.
+/// When the exact engine cannot run the platform, or its DRAM is less than four times
+/// the LLC for each core.
 pub fn platform(platform: &Platform) -> Result<PlatformBench, MachineError> {
     let memory = platform
         .memory
@@ -51,30 +55,24 @@ pub fn platform(platform: &Platform) -> Result<PlatformBench, MachineError> {
         .ok_or_else(|| MachineError::NoMemory {
             platform: platform.name.clone(),
         })?;
-    let [in_l1, in_llc, in_dram] = working_sets(memory);
+    let sets = WorkingSets::of(memory, platform.cores, LLC_PARTS)?;
     let latency_ns = |bytes| Ok(1e9 / accesses_per_s(platform, memory, 1, &chase(bytes))?);
     let bytes_per_s = |cores, access| {
-        let accesses_per_s = accesses_per_s(platform, memory, cores, &walk(access, in_dram))?;
+        let accesses_per_s = accesses_per_s(platform, memory, cores, &walk(access, sets.in_dram))?;
         Ok(accesses_per_s * f64::from(memory.line_bytes))
     };
     Ok(PlatformBench {
         version: PLATFORM_BENCH_VERSION,
         platform: platform.name.clone(),
         l1_bytes: memory.l1.size_bytes,
-        l1_ns: latency_ns(in_l1)?,
-        llc_ns: latency_ns(in_llc)?,
-        dram_ns: latency_ns(in_dram)?,
+        l1_ns: latency_ns(sets.in_l1)?,
+        llc_ns: latency_ns(sets.in_llc)?,
+        dram_ns: latency_ns(sets.in_dram)?,
         read_bytes_per_s: bytes_per_s(1, Access::Read)?,
         write_bytes_per_s: bytes_per_s(1, Access::Write)?,
         read_all_bytes_per_s: bytes_per_s(platform.cores, Access::Read)?,
         write_all_bytes_per_s: bytes_per_s(platform.cores, Access::Write)?,
     })
-}
-
-/// Bytes that fit the L1, the LLC but not the L1, neither.
-fn working_sets(memory: &MemorySystem) -> [u64; 3] {
-    let (l1, llc) = (memory.l1.size_bytes, memory.llc.size_bytes);
-    [l1 / 2, (llc / 4).max(l1 * 2), llc * 8].map(u64::from)
 }
 
 fn chase(working_set_bytes: u64) -> Program {

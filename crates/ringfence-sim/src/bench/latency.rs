@@ -1,5 +1,7 @@
 //! Latencies and their percentiles.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 /// Latency of one requestor's reads in nanoseconds.
@@ -21,11 +23,18 @@ pub struct RequestorLatency {
     pub max_ns: f64,
 }
 
+/// Latencies below this, which nearly all are, are counted in an array.
+const SHORT_CLOCKS: u64 = 1 << 16;
+
 /// How often each latency was seen; exact, in clocks of what is simulated.
+///
+/// Memory grows with the number of different latencies, not with the longest.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Latencies {
-    /// By latency.
-    counts: Vec<u64>,
+    /// By latency, below [`SHORT_CLOCKS`].
+    short: Vec<u64>,
+    /// By latency, from [`SHORT_CLOCKS`] on.
+    long: BTreeMap<u64, u64>,
     count: u64,
     sum: u64,
 }
@@ -33,11 +42,15 @@ pub(super) struct Latencies {
 impl Latencies {
     #[inline]
     pub(super) fn add(&mut self, clocks: u64) {
-        let index = clocks as usize;
-        if index >= self.counts.len() {
-            self.counts.resize((index + 1).next_power_of_two(), 0);
+        if clocks < SHORT_CLOCKS {
+            let index = clocks as usize;
+            if index >= self.short.len() {
+                self.short.resize((index + 1).next_power_of_two(), 0);
+            }
+            self.short[index] += 1;
+        } else {
+            *self.long.entry(clocks).or_default() += 1;
         }
-        self.counts[index] += 1;
         self.count += 1;
         self.sum += clocks;
     }
@@ -55,11 +68,19 @@ impl Latencies {
     pub(super) fn percentile(&self, percent: u64) -> u64 {
         let wanted = (self.count * percent).div_ceil(100).max(1);
         let mut seen = 0;
-        let reaches = |count: &u64| {
+        let mut reaches = |count: u64| {
             seen += count;
             seen >= wanted
         };
-        self.counts.iter().position(reaches).unwrap_or(0) as u64
+        let short = self.short.iter().position(|&count| reaches(count));
+        short.map_or_else(
+            || {
+                let mut long = self.long.iter();
+                let found = long.find(|&(_, &count)| reaches(count));
+                found.map_or(0, |(&clocks, _)| clocks)
+            },
+            |clocks| clocks as u64,
+        )
     }
 }
 
@@ -106,6 +127,19 @@ mod tests {
         assert_eq!((latencies.count(), latencies.mean()), (4, 25.0));
         let percentiles = [1, 25, 26, 50, 75, 76, 100].map(|percent| latencies.percentile(percent));
         assert_eq!(percentiles, [10, 10, 20, 20, 30, 40, 40]);
+    }
+
+    #[test]
+    fn long_latencies_are_exact_and_take_no_more_memory_than_short_ones() {
+        let mut latencies = Latencies::default();
+        let long = [SHORT_CLOCKS - 1, SHORT_CLOCKS, 1 << 40, 1 << 40];
+        for clocks in long {
+            latencies.add(clocks);
+        }
+        let percentiles = [25, 50, 75, 100].map(|percent| latencies.percentile(percent));
+        assert_eq!(percentiles, long);
+        assert_eq!(latencies.short.len() as u64, SHORT_CLOCKS);
+        assert_eq!(latencies.long.len(), 2);
     }
 
     #[test]

@@ -13,6 +13,10 @@ use crate::time::cycle_ps;
 /// Version of [`LlcBench`] as JSON.
 pub const LLC_BENCH_VERSION: u32 = 1;
 
+/// Reads to count for each that is in flight: those that only began or only ended in
+/// the time that was measured are then a hundredth.
+const READS_PER_READ_IN_FLIGHT: u64 = 100;
+
 /// Figures of one load on one last-level cache.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LlcBench {
@@ -86,7 +90,8 @@ pub enum Bottleneck {
 /// done, then counts `reads` more.
 ///
 /// # Errors
-/// When the load is out of range or the model cannot represent the platform.
+/// When the load is out of range, `reads` are fewer than a hundred times those in
+/// flight, or the model cannot represent the platform.
 pub fn llc(
     platform: &Platform,
     load: &LlcLoad,
@@ -94,6 +99,15 @@ pub fn llc(
     reads: u64,
 ) -> Result<LlcBench, MachineError> {
     let mut running = LlcLoop::new(platform, load)?;
+    let least = READS_PER_READ_IN_FLIGHT * load.reads_in_flight();
+    if reads < least {
+        return Err(MachineError::TooSmall {
+            what: "number of reads to count",
+            value: reads,
+            least,
+            why: "a hundred times the reads in flight, so that those at the edges do not count",
+        });
+    }
     let memory = platform
         .memory
         .as_ref()

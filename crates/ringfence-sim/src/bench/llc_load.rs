@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use ringfence_scenario::platform::Platform;
+use ringfence_scenario::platform::{MemorySystem, Platform};
 
 use super::latency::Latencies;
 use crate::machine::Picoseconds;
@@ -15,6 +15,8 @@ use crate::time::cycle_ps;
 
 /// Reads that may be on their way together.
 const MAX_READS: u64 = 1 << 16;
+/// Longest latency of the memory behind the cache, in cycles.
+pub const MAX_MEMORY_CYCLES: u64 = 1 << 20;
 /// The bank of [`LlcPattern::OneBank`]: that of line 0.
 const ONE_BANK: usize = 0;
 
@@ -40,7 +42,7 @@ pub struct LlcLoad {
     pub outstanding: u32,
     /// Writes in a hundred requests, 0 to 50: dirty lines that an L1 gives up.
     pub write_percent: u32,
-    /// Bytes that all requestors walk together.
+    /// Bytes that all requestors walk together, at least a line of each.
     pub working_set_bytes: u64,
     /// Cycles of the core until memory has the data of a read, or has taken a write.
     pub memory_cycles: u64,
@@ -49,8 +51,12 @@ pub struct LlcLoad {
 }
 
 impl LlcLoad {
-    fn check(&self, memory_bytes: u64) -> Result<(), MachineError> {
-        let reads = u64::from(self.requestors) * u64::from(self.outstanding);
+    /// Reads in flight of all requestors.
+    pub(super) fn reads_in_flight(&self) -> u64 {
+        u64::from(self.requestors) * u64::from(self.outstanding)
+    }
+
+    fn check(&self, memory: &MemorySystem) -> Result<(), MachineError> {
         for (what, value, range, expected) in [
             (
                 "number of requestors",
@@ -60,7 +66,7 @@ impl LlcLoad {
             ),
             (
                 "reads in flight of all requestors",
-                reads,
+                self.reads_in_flight(),
                 1..=MAX_READS,
                 "1 to 65536",
             ),
@@ -73,13 +79,13 @@ impl LlcLoad {
             (
                 "working set in bytes",
                 self.working_set_bytes,
-                1..=memory_bytes,
+                0..=memory.dram.capacity_bytes(),
                 "at most the platform's memory",
             ),
             (
                 "memory latency in cycles",
                 self.memory_cycles,
-                1..=1 << 20,
+                1..=MAX_MEMORY_CYCLES,
                 "1 to 1048576",
             ),
         ] {
@@ -90,6 +96,15 @@ impl LlcLoad {
                     expected,
                 });
             }
+        }
+        let a_line_each = u64::from(self.requestors) * u64::from(memory.line_bytes);
+        if self.working_set_bytes < a_line_each {
+            return Err(MachineError::TooSmall {
+                what: "working set in bytes",
+                value: self.working_set_bytes,
+                least: a_line_each,
+                why: "each requestor has lines of its own",
+            });
         }
         Ok(())
     }
@@ -186,7 +201,7 @@ impl LlcLoop {
             .ok_or_else(|| MachineError::NoMemory {
                 platform: platform.name.clone(),
             })?;
-        load.check(memory.dram.capacity_bytes())?;
+        load.check(memory)?;
         let cycle_ps = cycle_ps(platform.frequency_hz);
         let line_bytes = u64::from(memory.line_bytes);
         let llc = Llc::new(
@@ -200,7 +215,7 @@ impl LlcLoop {
                 seed: load.seed,
             },
         )?;
-        let lines = (load.working_set_bytes / line_bytes / u64::from(load.requestors)).max(1);
+        let lines = load.working_set_bytes / line_bytes / u64::from(load.requestors);
         let requestor = |number: u64| Requestor {
             first_line: number * lines,
             lines,

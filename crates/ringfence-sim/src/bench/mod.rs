@@ -12,11 +12,12 @@ mod llc;
 mod llc_load;
 mod speed;
 mod walk;
+mod working_sets;
 
 use std::time::Duration;
 
 use ringfence_scenario::model::{Access, Bandwidth, Cpu, LinkedLists, Program};
-use ringfence_scenario::platform::{MemorySystem, Platform};
+use ringfence_scenario::platform::Platform;
 use serde::Serialize;
 
 pub use alone::{PLATFORM_BENCH_VERSION, PlatformBench, platform};
@@ -24,17 +25,20 @@ pub use dram::{DRAM_BENCH_VERSION, DramBench, bandwidth_cap, dram};
 pub use dram_load::{ClosedLoop, DramLoad, LINE_BYTES, LoadPattern};
 pub use latency::RequestorLatency;
 pub use llc::{Bottleneck, LLC_BENCH_VERSION, LlcBench, llc};
-pub use llc_load::{LlcCounts, LlcLoad, LlcPattern};
+pub use llc_load::{LlcCounts, LlcLoad, LlcPattern, MAX_MEMORY_CYCLES};
 
 use crate::machine::error::MachineError;
 use crate::machine::{ExactMachine, Machine, Picoseconds, StreamId};
 use walk::{Walk, repeat};
+use working_sets::WorkingSets;
 
 /// Version of [`EngineBench`] as JSON.
 pub const VERSION: u32 = 1;
 /// Turns of walk and engine in one case.
 const TURNS: u32 = 5;
 const LOOKAHEAD_PS: Picoseconds = 1_000_000;
+/// An eighth of the LLC: four cores read as much and fill half of it.
+const LLC_PARTS: u64 = 8;
 
 /// Speed of the engine on one platform.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -67,7 +71,8 @@ pub struct EngineCase {
 /// Measures the engine on `platform`, about `time_per_case` for each of ten loads.
 ///
 /// # Errors
-/// When the exact engine cannot run the platform.
+/// When the exact engine cannot run the platform, or its DRAM is less than four times
+/// the LLC for each core.
 pub fn engine(platform: &Platform, time_per_case: Duration) -> Result<EngineBench, MachineError> {
     let memory = platform
         .memory
@@ -75,9 +80,10 @@ pub fn engine(platform: &Platform, time_per_case: Duration) -> Result<EngineBenc
         .ok_or_else(|| MachineError::NoMemory {
             platform: platform.name.clone(),
         })?;
+    let sets = WorkingSets::of(memory, platform.cores, LLC_PARTS)?;
     let mut walk = Walk::new();
     let mut cases = Vec::new();
-    for (name, programs) in loads(memory, platform.cores) {
+    for (name, programs) in loads(&sets, platform.cores) {
         let mut engine = Running::new(platform, &programs)?;
         cases.push(measure(name, time_per_case, &mut walk, || {
             engine.run(20_000_000)
@@ -101,10 +107,12 @@ pub fn engine(platform: &Platform, time_per_case: Duration) -> Result<EngineBenc
 }
 
 /// The loads by name: the program of each busy core.
-fn loads(memory: &MemorySystem, cores: u16) -> Vec<(&'static str, Vec<Program>)> {
-    let in_l1 = u64::from(memory.l1.size_bytes / 2);
-    let in_llc = u64::from(memory.l1.size_bytes * 2).max(u64::from(memory.llc.size_bytes / 8));
-    let in_dram = u64::from(memory.llc.size_bytes) * 8;
+fn loads(sets: &WorkingSets, cores: u16) -> Vec<(&'static str, Vec<Program>)> {
+    let &WorkingSets {
+        in_l1,
+        in_llc,
+        in_dram,
+    } = sets;
     let walk = |access, working_set_bytes| {
         Program::Bandwidth(Bandwidth {
             access,

@@ -31,6 +31,18 @@ pub enum MachineError {
         /// What is possible.
         expected: &'static str,
     },
+    /// A value that is too small for others.
+    #[error("{what} is {value}, expected at least {least}: {why}")]
+    TooSmall {
+        /// Which value.
+        what: &'static str,
+        /// Its value.
+        value: u64,
+        /// The least that is possible.
+        least: u64,
+        /// What makes it so.
+        why: &'static str,
+    },
     /// The programs need more memory than the platform has.
     #[error(
         "`{task}` needs {needed_bytes} bytes, but only {free_bytes} of the platform's DRAM are free; shrink the working sets"

@@ -7,7 +7,7 @@
 //! for each panel of weights, which stays in the first-level cache, the block is
 //! walked, a few patches at a time.
 //!
-//! Not modelled: that Eigen gathers the weights, too.
+//! Not modelled: that Eigen gathers the weights, too, and that its last slice is shorter.
 
 use std::ops::Range;
 
@@ -20,9 +20,10 @@ use crate::machine::Picoseconds;
 const PANEL_OUTPUTS: u64 = 12;
 /// Patches that are multiplied with a panel at a time.
 const GROUP_PATCHES: u64 = 4;
-/// Most products of a slice: panel and patches, 64 B a product of four-byte
-/// values, fit a first-level cache of 32 KiB.
+/// Most products of a slice, with one thread and with several: panel and patches,
+/// 64 B a product of four-byte values, have to fit a first-level cache of 32 KiB.
 const SLICE_MAX: u64 = 504;
+const SLICE_MAX_OF_SEVERAL: u64 = 320;
 
 /// Lines that are accessed one after the other; without lines, computation alone.
 #[derive(Debug, Clone, Copy)]
@@ -73,6 +74,8 @@ pub(super) struct MatrixProduct {
     pub(super) outputs: Range<u64>,
     pub(super) value_bytes: u64,
     pub(super) line_bytes: u64,
+    /// Threads that share the network.
+    pub(super) threads: u64,
     /// Time of a thousand products.
     pub(super) products_ps: Picoseconds,
 }
@@ -214,7 +217,11 @@ impl MatrixProduct {
     }
 
     fn slices(&self) -> u64 {
-        self.layer.depth().div_ceil(SLICE_MAX)
+        let most = match self.threads {
+            1 => SLICE_MAX,
+            _ => SLICE_MAX_OF_SEVERAL,
+        };
+        self.layer.depth().div_ceil(most)
     }
 
     fn slice_products(&self) -> u64 {
@@ -228,7 +235,8 @@ impl MatrixProduct {
 
     /// Patches that fit the block, in whole groups.
     fn block_patches(&self) -> u64 {
-        let patches = NeuralNetwork::BLOCK_BYTES / (self.slice_products() * self.value_bytes);
+        let patches =
+            NeuralNetwork::block_bytes(self.threads) / (self.slice_products() * self.value_bytes);
         patches / GROUP_PATCHES * GROUP_PATCHES
     }
 

@@ -155,12 +155,13 @@ fn parts(task: &Task, model: &network::NeuralNetwork, thread: u16) -> Vec<Matrix
             outputs,
             value_bytes: model.bytes_per_value.into(),
             line_bytes: task.line_bytes.into(),
+            threads: task.threads.into(),
             products_ps: task.clock.cycles(model.cycles_per_mac_milli.into()),
         };
         input = part.output;
         parts.push(part);
     }
-    let block = end + u64::from(thread) * network::NeuralNetwork::BLOCK_BYTES;
+    let block = end + u64::from(thread) * network::NeuralNetwork::block_bytes(task.threads.into());
     for part in &mut parts {
         part.block = block;
     }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use ringfence_scenario::platform::{Platform, Replacement};
-use ringfence_sim::bench::{Bottleneck, LlcBench, LlcLoad, LlcPattern, llc};
+use ringfence_sim::bench::{Bottleneck, LlcBench, LlcLoad, LlcPattern, MAX_MEMORY_CYCLES, llc};
 
 use crate::board::{LLC_CYCLES, board};
 
@@ -247,6 +247,14 @@ fn loads_that_cannot_be_are_refused() {
             "working set in bytes is 2147483648, expected at most the platform's memory",
         ),
         (
+            |load| load.working_set_bytes = 0,
+            "working set in bytes is 0, expected at least 256: each requestor has lines of its own",
+        ),
+        (
+            |load| load.working_set_bytes = 255,
+            "working set in bytes is 255, expected at least 256: each requestor has lines of its own",
+        ),
+        (
             |load| load.working_set_bytes = 256,
             "lines of a requestor in bank 0 is 0, expected at least 1; enlarge the working set",
         ),
@@ -254,7 +262,33 @@ fn loads_that_cannot_be_are_refused() {
             |load| load.memory_cycles = 0,
             "memory latency in cycles is 0, expected 1 to 1048576",
         ),
+        (
+            |_| (),
+            "number of reads to count is 1, expected at least 3200: a hundred times the reads in flight, so that those at the edges do not count",
+        ),
     ] {
         assert_eq!(said(change), expected);
+    }
+}
+
+#[test]
+fn the_longest_queues_are_measured_without_memory_for_each_cycle_of_them() {
+    let mut platform = board(4);
+    platform.memory.as_mut().unwrap().llc.mshrs = 1;
+    let load = LlcLoad {
+        outstanding: 64,
+        working_set_bytes: TOO_MUCH_BYTES,
+        memory_cycles: MAX_MEMORY_CYCLES,
+        ..load(LlcPattern::Sequential)
+    };
+    let figures = llc(&platform, &load, 256, 25_600).unwrap();
+    assert_eq!(figures.misses, 25_600);
+    // All wait for one register.
+    let queue_ns = (256 * MAX_MEMORY_CYCLES) as f64;
+    for requestor in &figures.requestors {
+        assert!(
+            (requestor.max_ns / queue_ns - 1.0).abs() < 0.01,
+            "{requestor:?}"
+        );
     }
 }

@@ -2,7 +2,7 @@
 
 use ringfence_scenario::load_platform;
 use ringfence_scenario::platform::{MemorySystem, Platform};
-use ringfence_sim::bench::{self, Bottleneck, LlcBench, LlcLoad, LlcPattern};
+use ringfence_sim::bench::{self, Bottleneck, LlcBench, LlcLoad, LlcPattern, MAX_MEMORY_CYCLES};
 use ringfence_sim::time::cycle_ps;
 use serde::Serialize;
 
@@ -48,7 +48,7 @@ pub fn run(arguments: &BenchLlc) -> Result<Outcome, Failure> {
         outstanding: arguments.outstanding,
         write_percent: arguments.write_share,
         working_set_bytes: arguments.working_set.unwrap_or(half_the_cache),
-        memory_cycles: memory_cycles(&platform, memory, arguments.memory_latency),
+        memory_cycles: memory_cycles(&platform, memory, arguments.memory_latency)?,
         seed: arguments.seed,
     };
     // What does not fit is evicted as soon as the cache is full.
@@ -73,12 +73,26 @@ pub fn run(arguments: &BenchLlc) -> Result<Outcome, Failure> {
 }
 
 /// Latency of the memory in cycles: the flag's, or a read of a closed row with nothing else to do.
-fn memory_cycles(platform: &Platform, memory: &MemorySystem, flag_ns: Option<u32>) -> u64 {
-    let timing = &memory.dram.timing;
-    let clocks = u64::from(timing.rcd) + u64::from(timing.cl) + u64::from(timing.burst);
-    let idle_ps = clocks * u64::from(timing.clock_ps) + u64::from(memory.dram.controller.link_ps);
-    let ps = flag_ns.map_or(idle_ps, |ns| u64::from(ns) * 1000);
-    ps.div_ceil(cycle_ps(platform.frequency_hz))
+fn memory_cycles(
+    platform: &Platform,
+    memory: &MemorySystem,
+    flag_ns: Option<u32>,
+) -> Result<u64, Failure> {
+    let cycle_ps = cycle_ps(platform.frequency_hz);
+    let Some(ns) = flag_ns else {
+        let timing = &memory.dram.timing;
+        let clocks = u64::from(timing.rcd) + u64::from(timing.cl) + u64::from(timing.burst);
+        let link_ps = u64::from(memory.dram.controller.link_ps);
+        return Ok((clocks * u64::from(timing.clock_ps) + link_ps).div_ceil(cycle_ps));
+    };
+    let max_ns = MAX_MEMORY_CYCLES * cycle_ps / 1000;
+    if !(1..=max_ns).contains(&u64::from(ns)) {
+        return Err(Failure::Error(format!(
+            "--memory-latency is {ns} ns, expected 1 to {max_ns} ns with the cores of `{}`",
+            platform.name
+        )));
+    }
+    Ok((u64::from(ns) * 1000).div_ceil(cycle_ps))
 }
 
 fn text(report: &Report<'_>) -> String {

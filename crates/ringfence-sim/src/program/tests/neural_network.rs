@@ -140,7 +140,7 @@ proptest! {
     #[test]
     fn threads_stay_in_their_memory_and_share_the_sums(network in networks(), threads in 1_u16..5) {
         let lines = network.memory_bytes(threads.into()) / u64::from(LINE_BYTES);
-        let blocks = lines - u64::from(threads) * NeuralNetwork::BLOCK_BYTES / u64::from(LINE_BYTES);
+        let blocks = lines - u64::from(threads) * NeuralNetwork::block_bytes(threads.into()) / u64::from(LINE_BYTES);
         for phase in phases(&network, threads) {
             let mut gathered = BTreeSet::new();
             for ops in phase {
