@@ -6,14 +6,14 @@ const SCENARIO: &str = r#"
 [scenario]
 name = "on-this-machine"
 platform = "mine.toml"
-duration = "10 ms"
+duration = "1 s"
 
 [[gang]]
 name = "control"
 priority = 10
 [[gang.task]]
 name = "loop"
-period = "5 ms"
+period = "1 s"
 cores = "0"
 program = { kind = "bandwidth", access = "read", working_set = "64 KiB", passes = 1 }
 

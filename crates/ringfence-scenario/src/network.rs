@@ -153,18 +153,6 @@ impl NeuralNetwork {
             .fold(input, u64::saturating_add)
     }
 
-    /// Multiplications of one job.
-    pub fn multiplications(&self) -> u128 {
-        let layers = self.layers.iter();
-        layers
-            .map(|layer| {
-                layer
-                    .weights()
-                    .saturating_mul(layer.output().points().into())
-            })
-            .fold(0, u128::saturating_add)
-    }
-
     fn bytes(&self, values: u128) -> u64 {
         whole_lines(values.saturating_mul(self.bytes_per_value.into()))
     }

@@ -49,10 +49,21 @@ fn scenario(program: &str) -> Scenario {
 /// Traffic of the program on each of the first `cores` cores.
 fn traffic(scenario: &Scenario, program: &Program, cores: u16) -> Traffic {
     let mut machine = ExactMachine::new(&scenario.platform, 1, 1_000_000).unwrap();
-    for core in 0..cores {
-        let name = format!("load {core}");
-        let streams = machine.add_task(&name, program, 1, true, None).unwrap();
-        machine.start(core, streams[0], 0);
+    // stress-ng's workers share one buffer; of everything else each core has a copy.
+    let threads = match program {
+        Program::Strided(_) => cores,
+        _ => 1,
+    };
+    let tasks = (0..cores / threads).map(|task| format!("load {task}"));
+    let streams: Vec<_> = tasks
+        .flat_map(|name| {
+            machine
+                .add_task(&name, program, threads, true, None)
+                .unwrap()
+        })
+        .collect();
+    for (core, stream) in (0..).zip(streams) {
+        machine.start(core, stream, 0);
     }
     let so_far = |machine: &ExactMachine| {
         (0..cores).fold(Traffic::default(), |sum, core| {

@@ -6,6 +6,7 @@ use ringfence_calibrate::disturbance::{Disturbance, Watch};
 use ringfence_calibrate::inventory::Inventory;
 use ringfence_calibrate::measure::{self, Arrays, Effort};
 use ringfence_calibrate::pairs::{self, Pair, Slowdown};
+use ringfence_calibrate::statistics::Spread;
 use ringfence_scenario::parse_platform;
 use ringfence_scenario::platform::Platform;
 use serde::Serialize;
@@ -37,6 +38,9 @@ pub struct Comparison {
     pub median_error: f64,
     /// The largest of these errors, as a magnitude.
     pub largest_error: f64,
+    /// Median of the errors of who says of every pair that nothing becomes slower. A
+    /// prediction that does not beat it has not shown its worth.
+    pub median_error_of_none: f64,
     /// Pairs whose prediction is within what half of the rounds showed.
     pub within_noise: usize,
     /// What else ran meanwhile.
@@ -204,8 +208,12 @@ fn compare(pairs: &[Pair], measured: Vec<Slowdown>, model_ns: &[f64]) -> Compari
             }),
         }
     }
-    let mut errors: Vec<f64> = compared.iter().map(|pair| pair.error.abs()).collect();
-    errors.sort_by(f64::total_cmp);
+    let errors = |error: fn(&Compared) -> f64| {
+        let errors: Vec<f64> = compared.iter().map(|pair| error(pair).abs()).collect();
+        (!errors.is_empty()).then(|| Spread::of(errors))
+    };
+    let predicted = errors(|pair| pair.error);
+    let none = errors(|pair| 1.0 / pair.measured.factor.median - 1.0);
     let within = |pair: &&Compared| {
         let factor = &pair.measured.factor;
         (factor.lower..=factor.upper).contains(&pair.predicted)
@@ -214,8 +222,9 @@ fn compare(pairs: &[Pair], measured: Vec<Slowdown>, model_ns: &[f64]) -> Compari
         format: FORMAT,
         machine: String::new(),
         platform_file: String::new(),
-        median_error: errors.get(errors.len() / 2).copied().unwrap_or(0.0),
-        largest_error: errors.last().copied().unwrap_or(0.0),
+        median_error: predicted.map_or(0.0, |errors| errors.median),
+        largest_error: predicted.map_or(0.0, |errors| errors.most),
+        median_error_of_none: none.map_or(0.0, |errors| errors.median),
         within_noise: compared.iter().filter(within).count(),
         alone,
         pairs: compared,
@@ -228,7 +237,6 @@ fn compare(pairs: &[Pair], measured: Vec<Slowdown>, model_ns: &[f64]) -> Compari
 mod tests {
     use super::*;
     use ringfence_calibrate::figures::Levels;
-    use ringfence_calibrate::statistics::Spread;
 
     /// Measured: twice as slow beside anything. Model: three times.
     #[test]
@@ -264,6 +272,7 @@ mod tests {
             (comparison.median_error, comparison.largest_error),
             (0.5, 0.5)
         );
+        assert_eq!(comparison.median_error_of_none, 0.5);
         assert_eq!(comparison.within_noise, 0);
     }
 }
