@@ -54,6 +54,12 @@ impl Agenda {
         (time(first), first as usize & (MAX_COMPONENTS - 1))
     }
 
+    /// When the component acts next.
+    #[inline]
+    pub(crate) fn time(&self, component: usize) -> Picoseconds {
+        time(self.blocks[self.first_leaf + component / BLOCK][component % BLOCK])
+    }
+
     #[inline]
     pub(crate) fn set(&mut self, component: usize, time: Picoseconds) {
         let mut block = self.first_leaf + component / BLOCK;
@@ -115,6 +121,7 @@ mod tests {
                 times[component] = time;
                 let first = (0..components).min_by_key(|&c| (times[c], c)).unwrap();
                 prop_assert_eq!(agenda.first(), (times[first], first));
+                prop_assert_eq!(agenda.time(component), time);
             }
         }
     }

@@ -224,11 +224,9 @@ impl ExactMachine {
                 time: now,
             });
         }
-        let mut limit = (now + self.lookahead).min(self.horizon);
+        let limit = (now + self.lookahead).min(self.horizon);
         if self.inclusive {
-            // No line may leave an L1 before a time up to which its core has run.
-            let eviction = self.llc.next_eviction(now).min(now + self.to_llc_ps);
-            limit = limit.min(eviction.max(now + 1));
+            self.cores[core].keeps_lines_until = self.next_eviction().max(now + 1);
         }
         loop {
             let this = &mut self.cores[core];
@@ -283,6 +281,20 @@ impl ExactMachine {
                 }
             }
         }
+    }
+
+    /// When a line may leave the last-level cache next.
+    ///
+    /// A bank that is stalled goes on with what a channel does next; a request
+    /// that is not made yet takes its way to a bank first.
+    fn next_eviction(&self) -> Picoseconds {
+        let channels = match self.llc.is_stalled() {
+            true => 0..self.channels.len(),
+            false => 0..0,
+        };
+        let next = channels.map(|channel| self.agenda.time(channel)).min();
+        let next = next.unwrap_or(NEVER).min(self.now + self.to_llc_ps);
+        next.min(self.llc.next_turn())
     }
 
     fn request(&mut self, request: Request, line: u64) {

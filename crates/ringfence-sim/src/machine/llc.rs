@@ -252,13 +252,15 @@ impl Llc {
         }
     }
 
-    /// When a line may leave the cache for a request that is here at `now`.
-    pub(crate) fn next_eviction(&self, now: Picoseconds) -> Picoseconds {
-        if self.stalled_banks > 0 {
-            return now;
-        }
-        let events = (0..self.banks.len()).map(|bank| self.next_event(bank));
-        events.min().unwrap_or(NEVER)
+    /// Whether a bank waits for what only a memory channel can give.
+    pub(crate) fn is_stalled(&self) -> bool {
+        self.stalled_banks > 0
+    }
+
+    /// When a bank serves a request next, of those that are here or on their way.
+    pub(crate) fn next_turn(&self) -> Picoseconds {
+        let turns = (0..self.banks.len()).map(|bank| self.next_event(bank));
+        turns.min().unwrap_or(NEVER)
     }
 
     /// Serves the request of `bank` whose turn it is; one is ready at `now`.

@@ -52,7 +52,7 @@ impl Core {
         stream: &mut Stream,
     ) -> Accessed {
         match self.l1.peek(request.line) {
-            Some(slot) if !self.l1.is_pending(slot) => self.hit(slot, &request, stream),
+            Some(slot) if self.is_hit(slot, request.at) => self.hit(slot, &request, stream),
             _ if request.at > now => return Accessed::Later(self.sleep(request.at)),
             Some(slot) => self.hit_under_miss(slot, now, &request, stream),
             None => {
@@ -63,6 +63,12 @@ impl Core {
             }
         }
         Accessed::Done
+    }
+
+    /// Whether the line in `slot` is here and known to stay until `at`.
+    #[inline(always)]
+    fn is_hit(&self, slot: usize, at: Picoseconds) -> bool {
+        at < self.keeps_lines_until && !self.l1.is_pending(slot)
     }
 
     #[inline(always)]

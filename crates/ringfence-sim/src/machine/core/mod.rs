@@ -66,6 +66,9 @@ pub(super) struct Core {
     l1: Cache,
     /// Latest access to the L1: they come in order of time, whatever runs ahead.
     accessed_at: Picoseconds,
+    /// From this time on, what is in the L1 may have left it for the sake of
+    /// others: how far ahead of the machine it may be accessed.
+    pub(super) keeps_lines_until: Picoseconds,
     issue_ps: Picoseconds,
     l1_ps: Picoseconds,
     misses: Misses,
@@ -116,6 +119,7 @@ impl Core {
                 0,
             )?,
             accessed_at: 0,
+            keeps_lines_until: NEVER,
             issue_ps: clock.issue(1),
             l1_ps: clock.cycles(memory.l1.latency_cycles.into()),
             misses: Misses::new(memory)?,
