@@ -56,7 +56,8 @@ def page():
     return f"""# RT-Gang: illustrative and synthetic sets
 
 Written by `make results`; do not edit. Paper: W. Ali and H. Yun, "RT-Gang: Real-Time
-Gang Scheduling Framework for Safety-Critical Systems", RTAS 2019.
+Gang Scheduling Framework for Safety-Critical Systems", RTAS 2019. Its figures with a
+neural network are on [a page of their own](rt-gang-network.md).
 
 ## Illustrative set (Table I, Fig. 4)
 
