@@ -17,7 +17,7 @@ SHELL_FILES = $(shell git ls-files ':!fuzz/corpus' | xargs -r awk \
         'FNR == 1 && /^.!.*sh$$/ || FNR == 2 && /shellcheck shell=/ {print FILENAME} FNR == 2 {nextfile}')
 
 .PHONY: help demo test setup-demo setup-test build format format-check lint unit explore \
-        proofs mutants page-test fuzz bounds bench calibration results results-check docs \
+        proofs mutants page-test fuzz bounds bench calibration results results-check framework docs \
         generate clean
 
 help: ## List the commands
@@ -92,6 +92,9 @@ calibration: build ## Measure this machine, predict and compare; writes docs/src
 	@mkdir -p out
 	@$(RINGFENCE) calibrate -o out/this-machine.toml
 	@$(RINGFENCE) calibrate --compare out/this-machine.toml --markdown docs/src/results/calibration.md
+
+framework: build ## Count what TensorFlow adds to a network; writes docs/src/results/framework.md
+	@python3 tools/framework
 
 docs: ## The book, in docs/book/output; installs mdBook below .cache once
 	@$(WITH) command -v .cache/mdbook/bin/mdbook >/dev/null || \

@@ -186,9 +186,10 @@ def page():
 Written by `make results`, which takes about half an hour for this page; do not edit. Paper:
 W. Ali and H. Yun, "RT-Gang: Real-Time Gang Scheduling Framework for Safety-Critical
 Systems", RTAS 2019. The network is DAVE-2 with the layers that DeepPicar gives it, computed
-as blocked matrix products ([neural_network](../scenario-reference.md)). Two figures of each
-board, alone, were given to the model: they set the time of a multiplication and the serial
-part. BwWrite's passes give it the paper's time alone. All else is predicted. Times are in
+as blocked matrix products ([neural_network](../scenario-reference.md)), after a serial part
+with the accesses that [the framework adds](framework.md). Two figures of each board, alone,
+were given to the model: they set the time of a multiplication and the computation of the
+serial part. BwWrite's passes give it the paper's time alone. All else is predicted. Times are in
 milliseconds; "good" is within {GOOD * 100:.0f} %.
 
 ## Core scaling and one neighbour (Fig. 1)
@@ -200,16 +201,16 @@ times, figure 1 averages.
 |---|--:|--:|--:|---|
 {lines(scaling(fig1))}
 
-The model says far too little about what BwWrite does to the network. Settings that no
+The model says too little about what BwWrite does to the network. Settings that no
 document gives were tried, to see whether one of them explains it (none was adopted):
 
 | setting | alone | beside BwWrite | slowdown |
 |---|--:|--:|--:|
 {lines(variants())}
 
-None does. What the model leaves out is on the list of suspects: instruction fetches of a
-large framework, which miss as the data do; page walks; other work of the operating system;
-and a memory controller that serves reads beside writes worse than an ideal one.
+None does. What the model leaves out is on the list of suspects: page walks; instructions
+of the products; what the elementwise steps between the layers read; what else ran on the
+board; and a memory controller that serves reads beside writes worse than an ideal one.
 
 ## Beside a gang and best-effort work (Table II, Fig. 6)
 

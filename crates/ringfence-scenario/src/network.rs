@@ -12,10 +12,39 @@ pub struct NeuralNetwork {
     pub bytes_per_value: u8,
     /// Cycles of one multiplication and addition, in thousandths.
     pub cycles_per_mac_milli: u32,
-    /// Cycles that one thread computes alone before the first layer.
-    pub serial_cycles: u64,
-    /// Bytes that it reads meanwhile, each once.
-    pub serial_bytes: u64,
+    /// What one thread does alone before the first layer.
+    pub serial: SerialPhase,
+}
+
+/// Work of one thread alone: what prepares the input, and the framework.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SerialPhase {
+    /// Cycles of computation.
+    pub cycles: u64,
+    /// Bytes that are read meanwhile, each once.
+    pub read_bytes: u64,
+    /// Lines of the working set that are read, each after the one before.
+    pub accesses: u64,
+    /// Bytes of the working set; at least a line when there are accesses.
+    pub working_set_bytes: u64,
+}
+
+impl SerialPhase {
+    /// Whether there is nothing to do.
+    pub fn is_empty(&self) -> bool {
+        self.cycles == 0 && self.read_bytes == 0 && self.accesses == 0
+    }
+
+    /// Bytes of memory that it uses, whole cache lines.
+    pub fn memory_bytes(&self) -> u64 {
+        let working_set = whole_lines(self.working_set_bytes.into());
+        self.read_end().saturating_add(working_set)
+    }
+
+    /// Bytes that are read once, whole cache lines: the working set comes after them.
+    pub fn read_end(&self) -> u64 {
+        whole_lines(self.read_bytes.into())
+    }
 }
 
 /// Rows and columns of points with `channels` values each.
@@ -110,17 +139,7 @@ impl NeuralNetwork {
 
     /// Phases of one job: a barrier lies between two.
     pub fn phases(&self) -> usize {
-        self.layers.len() + usize::from(self.has_serial_phase())
-    }
-
-    /// Whether one thread has something to do alone before the first layer.
-    pub fn has_serial_phase(&self) -> bool {
-        self.serial_cycles > 0 || self.serial_bytes > 0
-    }
-
-    /// Bytes that are read before the first layer, whole cache lines.
-    pub fn serial_read_bytes(&self) -> u64 {
-        whole_lines(self.serial_bytes.into())
+        self.layers.len() + usize::from(!self.serial.is_empty())
     }
 
     /// Bytes of all weights of a layer, whole cache lines.
@@ -149,7 +168,7 @@ impl NeuralNetwork {
         let layers = self.layers.iter();
         layers
             .map(|layer| self.weight_bytes(layer))
-            .chain([self.serial_read_bytes(), self.written_bytes(threads)])
+            .chain([self.serial.memory_bytes(), self.written_bytes(threads)])
             .fold(input, u64::saturating_add)
     }
 

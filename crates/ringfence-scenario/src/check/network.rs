@@ -5,7 +5,7 @@ use super::program::Owner;
 use crate::diagnostic::Span;
 use crate::file::Located;
 use crate::file::program as file;
-use crate::network::{Layer, NeuralNetwork, Shape};
+use crate::network::{Layer, NeuralNetwork, SerialPhase, Shape};
 
 /// Why a network cannot be.
 pub(super) struct Misfit {
@@ -61,8 +61,41 @@ pub(super) fn resolve(network: &file::NeuralNetwork, span: Span) -> Result<Neura
         layers,
         bytes_per_value: or(network.bytes_per_value.as_ref().map(|n| n.value.0), 4) as u8,
         cycles_per_mac_milli: network.cycles_per_mac_milli.value.0 as u32,
-        serial_cycles: or(network.serial_cycles.as_ref().map(|n| n.value.0), 0),
-        serial_bytes: or(network.serial_read.as_ref().map(|n| n.value.0), 0),
+        serial: resolve_serial(network)?,
+    })
+}
+
+fn resolve_serial(network: &file::NeuralNetwork) -> Result<SerialPhase, Misfit> {
+    let alone = |span, found: &str, missing: &str| Misfit {
+        span,
+        found: format!("`{found}` without `{missing}`"),
+        expected: "both or neither".to_owned(),
+    };
+    let (accesses, working_set) = (&network.serial_accesses, &network.serial_working_set);
+    let (accesses, working_set_bytes) = match (accesses, working_set) {
+        (None, None) => (0, 0),
+        (Some(_), Some(working_set)) if working_set.value.0 == 0 => {
+            return Err(Misfit {
+                span: working_set.span,
+                found: "a `serial_working_set` without a byte".to_owned(),
+                expected: "at least 1 B".to_owned(),
+            });
+        }
+        (Some(accesses), Some(working_set)) => (accesses.value.0, working_set.value.0),
+        (Some(accesses), None) => {
+            let (found, missing) = ("serial_accesses", "serial_working_set");
+            return Err(alone(accesses.span, found, missing));
+        }
+        (None, Some(working_set)) => {
+            let (found, missing) = ("serial_working_set", "serial_accesses");
+            return Err(alone(working_set.span, found, missing));
+        }
+    };
+    Ok(SerialPhase {
+        cycles: network.serial_cycles.as_ref().map_or(0, |n| n.value.0),
+        read_bytes: network.serial_read.as_ref().map_or(0, |n| n.value.0),
+        accesses,
+        working_set_bytes,
     })
 }
 

@@ -206,6 +206,12 @@ file_table! {
         /// Bytes that it reads meanwhile, each once, such as a camera's frame.
         /// Default: none.
         pub serial_read: Option<Located<Size>>,
+        /// Scattered lines of `serial_working_set` that it reads meanwhile, each
+        /// after the one before, as a framework's instructions and small objects
+        /// come. Default: 0.
+        pub serial_accesses: Option<Located<Count<1, 1_000_000_000>>>,
+        /// Instructions and objects of the framework, in bytes. Default: none.
+        pub serial_working_set: Option<Located<Size>>,
         /// Bytes of a weight or an activation. Default: 4.
         pub bytes_per_value: Option<Located<Count<1, 8>>>,
     }

@@ -10,6 +10,7 @@ mod linked_lists;
 mod matrix_product;
 mod neural_network;
 mod phases;
+mod serial_phase;
 mod streams;
 mod strided;
 mod task;
@@ -68,6 +69,8 @@ pub(crate) enum Order {
     Chain(u8),
     /// Every one that missed the L1: the program's dependences are unknown.
     AfterMisses,
+    /// It brings instructions: what comes after it waits for them.
+    Fetch,
 }
 
 impl Order {
@@ -76,7 +79,7 @@ impl Order {
         match self {
             Self::Independent => None,
             Self::Chain(chain) => Some(usize::from(chain)),
-            Self::AfterMisses => Some(0),
+            Self::AfterMisses | Self::Fetch => Some(0),
         }
     }
 }
@@ -120,6 +123,8 @@ pub(crate) struct Stream {
     accesses: u64,
     /// When each chain's last load has its data; `u64::MAX` while that is unknown.
     pub(crate) chain_ready: [Picoseconds; 64],
+    /// The last access has brought, or is to bring, instructions; chain 0 says when.
+    pub(crate) is_fetching: bool,
     /// What an out-of-order core has begun of it.
     pub(crate) window: Window,
 }
@@ -142,6 +147,7 @@ impl Stream {
             op: None,
             accesses: 0,
             chain_ready: [0; 64],
+            is_fetching: false,
             window: Window::default(),
         }
     }
@@ -219,6 +225,7 @@ impl Stream {
 
     pub(crate) fn begin_job(&mut self, job: u32) {
         self.op = None;
+        self.is_fetching = false;
         self.window.clear();
         match &mut self.source {
             Source::Bandwidth(program) => program.begin_job(),

@@ -4,44 +4,46 @@
 
 use ringfence_scenario::network;
 
+use super::Op;
 use super::barriers::Barriers;
 use super::matrix_product::{Cursor, MatrixProduct, Walk};
+use super::serial_phase::{Framework, SerialPhase};
 use super::task::Task;
-use super::{Access, Op};
 
 #[derive(Debug, Clone)]
 pub(crate) struct NeuralNetwork {
     /// This thread's part of each layer.
     parts: Vec<MatrixProduct>,
     /// This thread's part of the phase before the first layer, if there is one.
-    serial: Option<Walk>,
-    /// The same while it has not been planned.
-    serial_to_plan: Option<Walk>,
+    serial: Option<SerialPhase>,
+    /// Whether it is planned.
+    serial_is_planned: bool,
     barriers: Barriers,
     cursor: Cursor,
     /// Walks that are planned, which of them comes next, and how far it is.
     walks: Vec<Walk>,
     walk: usize,
     step: u64,
+    /// What comes after the walks.
+    framework: Framework,
 }
 
 impl NeuralNetwork {
     pub(super) fn new(task: &Task, model: &network::NeuralNetwork, thread: u16) -> Self {
         let parts = parts(task, model, thread);
-        let has_serial_part = thread == 0 && model.has_serial_phase();
-        let is_idle = parts.iter().all(MatrixProduct::is_empty) && !has_serial_part;
-        let serial = model
-            .has_serial_phase()
-            .then(|| serial(task, model, thread));
+        let has_serial_phase = !model.serial.is_empty();
+        let is_idle =
+            parts.iter().all(MatrixProduct::is_empty) && !(thread == 0 && has_serial_phase);
         Self {
             parts,
-            serial,
-            serial_to_plan: serial,
+            serial: has_serial_phase.then(|| SerialPhase::new(task, &model.serial, thread)),
+            serial_is_planned: false,
             barriers: Barriers::new(model.phases(), task.endless && !is_idle),
             cursor: Cursor::default(),
             walks: Vec::new(),
             walk: 0,
             step: 0,
+            framework: Framework::none(),
         }
     }
 
@@ -49,6 +51,9 @@ impl NeuralNetwork {
     pub(super) fn next(&mut self) -> Option<Op> {
         loop {
             let Some(walk) = self.walks.get(self.walk) else {
+                if let Some(op) = self.framework.next() {
+                    return Some(op);
+                }
                 self.plan()?;
                 continue;
             };
@@ -66,15 +71,17 @@ impl NeuralNetwork {
         self.walks.clear();
         self.walk = 0;
         let phase = self.barriers.phase()?;
-        let layer = match self.serial {
-            Some(_) => phase.checked_sub(1),
-            None => Some(phase),
-        };
-        let has_more = match layer {
-            Some(layer) => self.parts[layer].plan(&mut self.cursor, &mut self.walks),
-            None => {
-                self.walks.extend(self.serial_to_plan.take());
-                !self.walks.is_empty()
+        let has_more = match (&self.serial, phase) {
+            (Some(_), 0) if self.serial_is_planned => false,
+            (Some(serial), 0) => {
+                self.walks.push(serial.read);
+                self.framework = serial.framework.clone();
+                self.serial_is_planned = true;
+                true
+            }
+            (serial, _) => {
+                let layer = phase - usize::from(serial.is_some());
+                self.parts[layer].plan(&mut self.cursor, &mut self.walks)
             }
         };
         if !has_more {
@@ -87,7 +94,7 @@ impl NeuralNetwork {
     /// To the begin of a phase.
     fn rewind(&mut self) {
         self.cursor = Cursor::default();
-        self.serial_to_plan = self.serial;
+        self.serial_is_planned = false;
     }
 
     pub(super) fn has_next(&self) -> bool {
@@ -104,33 +111,14 @@ impl NeuralNetwork {
         self.walks.clear();
         self.walk = 0;
         self.step = 0;
+        self.framework = Framework::none();
     }
 }
 
-/// The phase before the first layer.
-fn serial(task: &Task, model: &network::NeuralNetwork, thread: u16) -> Walk {
-    let (lines, compute_ps) = match thread {
-        0 => (
-            model.serial_read_bytes() / u64::from(task.line_bytes),
-            task.clock.cycles(model.serial_cycles),
-        ),
-        _ => (0, 0),
-    };
-    Walk {
-        first: 0,
-        lines,
-        access: if lines > 0 {
-            Access::Load
-        } else {
-            Access::None
-        },
-        compute_ps,
-    }
-}
-
-/// Lays the network out in memory: what is read before the first layer, input, weights and output of each layer, blocks.
+/// Lays the network out in memory: what the serial phase reads, input, weights and
+/// output of each layer, blocks.
 fn parts(task: &Task, model: &network::NeuralNetwork, thread: u16) -> Vec<MatrixProduct> {
-    let mut end = model.serial_read_bytes();
+    let mut end = model.serial.memory_bytes();
     let mut take = |bytes: u64| {
         end += bytes;
         end - bytes

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use ringfence_scenario::model::{Access, Program, Trace};
+use ringfence_scenario::network::{Layer, NeuralNetwork, SerialPhase, Shape};
 use ringfence_scenario::platform::{MemorySystem, Platform, PrefetchLevel, Prefetcher};
+use ringfence_sim::machine::{ExactMachine, Machine};
 use ringfence_trace::{Kind, Metadata, Writer};
 
 use crate::board::*;
@@ -191,4 +193,47 @@ fn a_walk_from_the_llc_is_as_fast_as_its_prefetches_overlap() {
     let found = in_flight(&platform, bandwidth(Access::Read, 128 << 10, 1));
     // Four lines a latency, but for the two misses that begin each page.
     assert!((3.0..=4.0).contains(&found), "{found} in flight");
+}
+
+#[test]
+fn no_core_computes_before_it_has_the_instructions() {
+    const CYCLES: u64 = 100;
+    const FETCHES: u64 = 5000;
+    let point = Shape {
+        rows: 1,
+        columns: 1,
+        channels: 1,
+    };
+    let program = Program::NeuralNetwork(NeuralNetwork {
+        layers: vec![Layer {
+            input: point,
+            kernel: 1,
+            stride: 1,
+            outputs: 1,
+        }],
+        bytes_per_value: 4,
+        cycles_per_mac_milli: 1,
+        serial: SerialPhase {
+            cycles: CYCLES * FETCHES,
+            read_bytes: 0,
+            accesses: FETCHES,
+            working_set_bytes: 64 << 10,
+        },
+    });
+    for window in [None, Some(128)] {
+        let platform = board_with(1, |memory| {
+            memory.l1.size_bytes = 1 << 10;
+            memory.core.reorder_window = window;
+        });
+        let mut machine = ExactMachine::new(&platform, 1, LOOKAHEAD_PS).unwrap();
+        let stream = machine.add_task("task", &program, 1, false, None).unwrap()[0];
+        let warm = run_job(&mut machine, 0, stream, 0);
+        let before = machine.traffic(0).real_time.llc_accesses;
+        let time = run_job(&mut machine, 0, stream, warm) - warm;
+        let misses = machine.traffic(0).real_time.llc_accesses - before;
+        assert!(misses > FETCHES * 9 / 10);
+        let hits = FETCHES - misses;
+        let cycles = CYCLES * FETCHES + misses * LLC_CYCLES + hits;
+        assert_near(time as f64, (cycles * CYCLE_PS) as f64, 0.0002);
+    }
 }

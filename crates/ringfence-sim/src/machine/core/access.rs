@@ -112,6 +112,7 @@ impl Core {
                 miss.position = request.position;
             }
             if let Some(chain) = request.order.chain() {
+                stream.is_fetching = request.order == Order::Fetch;
                 stream.chain_ready[chain] = miss.data_at;
                 if miss.data_at == NEVER {
                     miss.chains |= 1 << chain;
@@ -132,6 +133,7 @@ impl Core {
         }
         let chain = if load { request.order.chain() } else { None };
         if let Some(chain) = chain {
+            stream.is_fetching = request.order == Order::Fetch;
             stream.chain_ready[chain] = NEVER;
         }
         let miss = Miss {

@@ -250,6 +250,11 @@ impl Core {
             if self.prefetch(now, stream.is_best_effort) {
                 return Step::Miss;
             }
+            match self.fetch_ends(stream) {
+                None => {}
+                Some(NEVER) => return self.block(now),
+                Some(at) => self.time = at,
+            }
             let op = match self.dispatch(now, limit, stream) {
                 Ok(op) => op,
                 Err(Some(step)) => return step,
@@ -276,6 +281,13 @@ impl Core {
                 }
             }
         }
+    }
+
+    /// When the instructions come that the core waits for; `None` if it has them.
+    #[inline(always)]
+    fn fetch_ends(&self, stream: &Stream) -> Option<Picoseconds> {
+        let at = stream.chain_ready[0];
+        (stream.is_fetching && at > self.time).then_some(at)
     }
 
     /// The next access of the stream, after the computation before it.

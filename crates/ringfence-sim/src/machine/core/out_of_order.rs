@@ -44,7 +44,10 @@ impl Core {
                     Accessed::Later(step) => return step,
                 }
             }
-            if self.is_full(window_ps, stream) || is_at_end(stream) {
+            if self.is_full(window_ps, stream)
+                || is_at_end(stream)
+                || self.fetch_ends(stream).is_some()
+            {
                 match self.wait(now, ready.map(|(_, at)| at), stream) {
                     Some(step) => return step,
                     None => continue,
@@ -167,6 +170,9 @@ impl Core {
     ) -> Option<Picoseconds> {
         if is_at_end(stream) {
             return ready;
+        }
+        if let Some(at) = self.fetch_ends(stream) {
+            return Some(at).filter(|&at| at != NEVER);
         }
         let at = self.oldest_waiting(stream).map(|(_, at)| at);
         at.filter(|&at| at != NEVER)

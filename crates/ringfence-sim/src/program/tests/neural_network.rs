@@ -4,21 +4,33 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use proptest::prelude::*;
-use ringfence_scenario::network::{Layer, NeuralNetwork, Shape};
+use ringfence_scenario::network::{Layer, NeuralNetwork, SerialPhase, Shape};
 
 use super::*;
 
 const CYCLES_PER_MAC_MILLI: u32 = 2000;
 const VALUE_BYTES: u64 = 4;
 
-fn network(layers: Vec<Layer>, serial_cycles: u64, serial_bytes: u64) -> NeuralNetwork {
+fn network(layers: Vec<Layer>, serial: SerialPhase) -> NeuralNetwork {
     NeuralNetwork {
         layers,
         bytes_per_value: VALUE_BYTES as u8,
         cycles_per_mac_milli: CYCLES_PER_MAC_MILLI,
-        serial_cycles,
-        serial_bytes,
+        serial,
     }
+}
+
+fn serial_phases() -> impl Strategy<Value = SerialPhase> {
+    let framework = prop_oneof![Just((0, 0)), (1_u64..300, 1_u64..5000)];
+    let phases = (0_u64..1000, 0_u64..1000, framework).prop_map(
+        |(cycles, read_bytes, (accesses, working_set_bytes))| SerialPhase {
+            cycles,
+            read_bytes,
+            accesses,
+            working_set_bytes,
+        },
+    );
+    prop_oneof![Just(SerialPhase::default()), phases]
 }
 
 /// One or two convolutions and a fully connected layer.
@@ -29,9 +41,8 @@ fn networks() -> impl Strategy<Value = NeuralNetwork> {
         channels,
     });
     let kernels = prop::collection::vec((1_u32..=5, 1_u32..=3, 1_u32..40), 0..3);
-    let serial = prop_oneof![Just((0, 0)), (0_u64..1000, 0_u64..1000)];
-    (shape, kernels, 1_u32..50, serial).prop_map(
-        |(mut input, kernels, outputs, (serial_cycles, serial_bytes))| {
+    (shape, kernels, 1_u32..50, serial_phases()).prop_map(
+        |(mut input, kernels, outputs, serial)| {
             let mut layers = Vec::new();
             for (kernel, stride, outputs) in kernels {
                 let layer = Layer {
@@ -49,7 +60,7 @@ fn networks() -> impl Strategy<Value = NeuralNetwork> {
                 stride: 1,
                 outputs,
             });
-            network(layers, serial_cycles, serial_bytes)
+            network(layers, serial)
         },
     )
 }
@@ -105,13 +116,17 @@ proptest! {
         threads in 1_u16..5,
     ) {
         let mut phases = phases(&network, threads).into_iter();
-        let mut input = network.serial_read_bytes();
-        if network.has_serial_phase() {
+        let mut input = network.serial.memory_bytes();
+        if !network.serial.is_empty() {
             let serial = phases.next().unwrap();
             let compute_ps: u64 = serial.iter().flatten().map(|op| op.compute_ps).sum();
-            prop_assert_eq!(compute_ps, network.serial_cycles * 1000);
-            let read = 0..input / u64::from(LINE_BYTES);
-            prop_assert_eq!(touched(&serial, Access::reads, read.clone()), read.collect());
+            prop_assert_eq!(compute_ps, network.serial.cycles * 1000);
+            let read_end = network.serial.read_end() / u64::from(LINE_BYTES);
+            prop_assert_eq!(touched(&serial, Access::reads, 0..read_end), (0..read_end).collect());
+            let working_set = read_end..input / u64::from(LINE_BYTES);
+            let fetched = serial[0].iter().filter(|op| working_set.contains(&op.line));
+            let fetched = fetched.filter(|op| op.access.reads() && op.order == Order::Fetch);
+            prop_assert_eq!(fetched.count() as u64, network.serial.accesses);
             prop_assert!(serial.iter().flatten().all(|op| !op.access.writes()));
             prop_assert!(serial[1..].iter().flatten().all(|op| op.access == Access::None));
         }
@@ -203,7 +218,7 @@ fn a_thread_without_work_ends_even_if_the_network_is_endless() {
         stride: 1,
         outputs: 1,
     };
-    let program = Program::NeuralNetwork(network(vec![layer], 0, 0));
+    let program = Program::NeuralNetwork(network(vec![layer], SerialPhase::default()));
     let mut streams = streams(task(2, true), &program);
     let works: Vec<bool> = streams
         .iter_mut()
