@@ -183,7 +183,7 @@ def page():
     )
     return f"""# RT-Gang: the steering network
 
-Written by `make results`, which takes about half an hour for this page; do not edit. Paper:
+Written by `make results`, which takes a quarter of an hour for this page; do not edit. Paper:
 W. Ali and H. Yun, "RT-Gang: Real-Time Gang Scheduling Framework for Safety-Critical
 Systems", RTAS 2019. The network is DAVE-2 with the layers that DeepPicar gives it, computed
 as blocked matrix products ([neural_network](../scenario-reference.md)), after a serial part
