@@ -17,11 +17,11 @@ SHELL_FILES = $(shell git ls-files ':!fuzz/corpus' | xargs -r awk \
         'FNR == 1 && /^.!.*sh$$/ || FNR == 2 && /shellcheck shell=/ {print FILENAME} FNR == 2 {nextfile}')
 
 .PHONY: help demo test setup-demo setup-test build format format-check lint unit explore \
-        proofs mutants page-test fuzz bounds bench calibration results results-check framework docs \
-        generate clean
+        proofs mutants page-test fuzz bounds bench calibration results results-check framework \
+        operation-counts docs generate clean
 
 help: ## List the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile
 
 demo: setup-demo build ## Run the main job: a steering network next to memory hogs, without and with RT-Gang
 	@mkdir -p out
@@ -95,6 +95,9 @@ calibration: build ## Measure this machine, predict and compare; writes docs/src
 
 framework: build ## Count what TensorFlow adds to a network; writes docs/src/results/framework.md
 	@python3 tools/framework
+
+operation-counts: ## Count what lbm, cutcp and triad compute, compiled for a Cortex-A53
+	@$(WITH) python3 tools/operation-counts
 
 docs: ## The book, in docs/book/output; installs mdBook below .cache once
 	@$(WITH) command -v .cache/mdbook/bin/mdbook >/dev/null || \
