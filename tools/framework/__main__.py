@@ -18,7 +18,7 @@ HOUSE = Path(__file__).resolve().parent.parent.parent
 HERE = HOUSE / "tools/framework"
 CACHE = HOUSE / ".cache/framework"
 PAGE = HOUSE / "docs/src/results/framework.md"
-TENSORFLOW = "tensorflow-cpu==2.21.0"
+PACKAGES = ["tensorflow-cpu==2.21.0", "numpy==2.4.6"]
 # Bytes, ways and bytes of a line: instructions, data, last level.
 CORES = {
     "Cortex-A53 of the Raspberry Pi 3": ("32768,2,64", "32768,4,64", "524288,16,64"),
@@ -34,10 +34,10 @@ EVERYTHING = "67108864,16,64"
 
 def install():
     python = CACHE / "bin/python"
+    print(f"{', '.join(PACKAGES)} below {CACHE.relative_to(HOUSE)}")
     if not python.exists():
-        print(f"installing {TENSORFLOW} below {CACHE.relative_to(HOUSE)}")
         subprocess.run([sys.executable, "-m", "venv", CACHE], check=True)
-        subprocess.run([python, "-m", "pip", "install", "-q", TENSORFLOW], check=True)
+    subprocess.run([python, "-m", "pip", "install", "-q", *PACKAGES], check=True)
     return python
 
 
@@ -72,10 +72,12 @@ def inferences(python, hook, instructions, data, last_level):
             f"--I1={instructions}", f"--D1={data}", f"--LL={last_level}",
             f"--callgrind-out-file={out}", python, HERE / "inference.py", hook,
         ]
-        subprocess.run(
-            command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        finished = subprocess.run(
+            command, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             env=os.environ | {"PYTHONHASHSEED": "0"},
         )
+        if finished.returncode != 0:
+            sys.exit(f"tools/framework: valgrind failed:\n{finished.stdout}")
         return counts(f"{out}.1"), counts(f"{out}.2")
 
 
@@ -91,21 +93,40 @@ def table(parts):
         )
 
 
-def modelled():
-    """What the model counts in an inference on one core of the Raspberry Pi 3."""
-    command = [
-        HOUSE / "target/release/ringfence", "run", "--quiet", "--json",
-        HOUSE / "scenarios/rt-gang/core-scaling.toml", "--case", "solo/dnn-1", "-d", "100ms",
-    ]
+def modelled(framework):
+    """LLC accesses and misses of the model's inference on one core of the Raspberry Pi 3."""
+    scenario = (HOUSE / "scenarios/rt-gang/core-scaling.toml").read_text()
+    if not framework:
+        scenario = re.sub(r"^framework = .*\n", "", scenario, flags=re.MULTILINE)
     with tempfile.TemporaryDirectory() as folder:
-        command += ["-o", Path(folder) / "record.rfr"]
+        file = Path(folder) / "scenario.toml"
+        file.write_text(scenario)
+        command = [
+            HOUSE / "target/release/ringfence", "run", "--quiet", "--json", file,
+            "--case", "solo/dnn-1", "-d", "100ms", "-o", Path(folder) / "record.rfr",
+        ]
         run = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
     cores = run["cases"][0]["statistics"]["cores"]
-    return tuple(sum(core[name] for core in cores) for name in ("llc_accesses", "llc_misses"))
+    return [sum(core[name] for core in cores) for name in ("llc_accesses", "llc_misses")]
+
+
+def beside_the_model(parts):
+    """The model's counts by part, beside callgrind's."""
+    def misses(part, *events):
+        return sum(parts[part][event] for event in events)
+
+    rest = modelled(framework=False)
+    framework = [of_all - of_rest for of_all, of_rest in zip(modelled(framework=True), rest)]
+    yield "| part | L1 misses counted | LLC accesses modelled | LLC misses counted | LLC misses modelled |"
+    yield "|---|--:|--:|--:|--:|"
+    for part, (accesses, llc_misses) in (("products", rest), ("framework", framework)):
+        l1 = misses(part, "D1mr", "D1mw") + (misses(part, "I1mr") if part == "framework" else 0)
+        llc = misses(part, "ILmr", "DLmr", "DLmw")
+        yield f"| {part} | {l1:,} | {accesses:,} | {llc:,} | {llc_misses:,} |"
 
 
 def sections(python, hook):
-    for core, (instructions, data, last_level) in CORES.items():
+    for number, (core, (instructions, data, last_level)) in enumerate(CORES.items()):
         _, warm = inferences(python, hook, instructions, data, last_level)
         cold, _ = inferences(python, hook, instructions, data, EVERYTHING)
         framework = cold["framework"]
@@ -114,10 +135,14 @@ def sections(python, hook):
         yield f"## {core}\n"
         yield from table(warm)
         yield (
-            f"\nThe framework's misses of the L1, {accesses:,}, are `serial_accesses`; the\n"
-            f"{lines:,} lines that it touches at all, {lines * 64 // 1024} KiB, are "
-            f"`serial_working_set`.\n"
+            f"\nThe framework misses the L1 {accesses:,} times, and touches {lines:,} lines, "
+            f"{lines * 64 // 1024} KiB.\nRounded to two digits these are its `accesses` and "
+            "its `working_set`.\n"
         )
+        if number == 0:
+            yield "The model beside it:\n"
+            yield from beside_the_model(warm)
+            yield ""
 
 
 def main():
@@ -125,25 +150,26 @@ def main():
     hook = CACHE / "hook.so"
     subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", hook, HERE / "hook.c"], check=True)
     found = "\n".join(sections(python, hook))
-    accesses, misses = modelled()
     PAGE.write_text(f"""# What a framework adds to a network
 
 Written by `make framework`; do not edit. One inference of DAVE-2, batch of one, on one
-thread of {TENSORFLOW.replace("==", " ")} called from Python, counted by callgrind with caches of the sizes of
-the boards; its caches are LRU and have no prefetcher. "Products" are matrix products and
-the gathering of their blocks, "elementwise" what goes over all values once, "framework"
-the rest: Python, and how TensorFlow finds, allocates and starts its kernels.
+thread of {PACKAGES[0].replace("==", " ")}, called from Python, counted by callgrind with
+caches of the sizes of the boards; they are LRU and have no prefetcher. "Products" are matrix
+products and the gathering of their blocks, "elementwise" what goes over all values once,
+"framework" the rest: Python, and how TensorFlow finds, allocates and starts its kernels.
 
 {found}
 The boards ran another version of TensorFlow, compiled for Arm: these counts are the
-nearest that can be had without them. That one thread of the framework misses so often is
-why contention slows a network down that computes most of its time. The model has the
-products' misses from its own loops, leaves the elementwise ones out, and spreads the
-framework's over its footprint in random order. On one core of the Raspberry Pi 3 its
-inference has {accesses:,} lines that come to the L1, those of the prefetcher included, and
-{misses:,} LLC misses; it leaves instructions of the products out.
+nearest that can be had without them. [The steering network](rt-gang-network.md) shows what
+they do to a network beside BwWrite. What the model makes of them:
 
-Two runs differ by about 2 %: the scenarios have rounded figures.
+- The products' accesses come from its own loops, which gather larger blocks than this
+  TensorFlow does; the prefetcher's are among them. Instructions of the products and the
+  elementwise part are left out.
+- The framework's accesses all come before the first layer, in random order over its
+  footprint, and hold up the core until each has come: right for instructions without a
+  prefetcher of their own, pessimistic for data, which is why an out-of-order core would
+  wait less.
 """)
     print(f"wrote {PAGE.relative_to(HOUSE)}")
 

@@ -3,8 +3,14 @@
 
 #include <valgrind/callgrind.h>
 
-void start(void) { CALLGRIND_START_INSTRUMENTATION; }
+void start(void) {
+    CALLGRIND_START_INSTRUMENTATION;
+}
 
-void dump(void) { CALLGRIND_DUMP_STATS; }
+void dump(void) {
+    CALLGRIND_DUMP_STATS;
+}
 
-void stop(void) { CALLGRIND_STOP_INSTRUMENTATION; }
+void stop(void) {
+    CALLGRIND_STOP_INSTRUMENTATION;
+}

@@ -10,13 +10,9 @@ from common import HOUSE, RT_GANG, lines, ms, ringfence, run, task
 
 SCALING = RT_GANG / "core-scaling.toml"
 BOARDS = {"pi3": ("Raspberry Pi 3", "raspberry-pi-3"), "tx2": ("Jetson TX2", "jetson-tx2")}
-# Table II: execution times alone in milliseconds, by board and cores.
-ALONE = {
-    "pi3": {2: 34.0, 3: 27.9, 4: 24.81, "bww": 47.0},
-    "tx2": {2: 10.7, 3: 8.8, 4: 7.6, "bww": 40.0},
-}
-# Figures that the model was given.
-GIVEN = {("tx2", 2), ("tx2", 4), ("pi3", "bww"), ("tx2", "bww")}
+# Table II: longest execution times alone in milliseconds that the model was not given,
+# by board and cores.
+ALONE = {("pi3", 2): 34.0, ("pi3", 3): 27.9, ("tx2", 3): 8.8}
 # Table III: cost of a switch in microseconds.
 SWITCHES = {
     "6.81": "Linux",
@@ -25,7 +21,7 @@ SWITCHES = {
     "50": "",
 }
 # Settings of the Raspberry Pi 3 that no document gives, and what else they might be.
-VARIANTS = {
+SETTINGS = {
     "as shipped": [],
     "no prefetcher": [(r"\[memory\.core\.prefetcher\]\n(?:.*\n)*?\n", "\n")],
     "write-back buffer of 4": [(r"^write_back_buffer = \d+", "write_back_buffer = 4")],
@@ -35,6 +31,9 @@ VARIANTS = {
     "DRAM scheduler `row-hit-first`": [(r"^read_queue", 'scheduler = "row-hit-first"\nread_queue')],
     "`link` of 200 ns": [(r'^link = "60 ns"', 'link = "200 ns"')],
 }
+NO_FRAMEWORK = [(r"^framework = .*\n", "")]
+# MB/s that the network accepts; the first is the scenarios' own.
+TOLERANCES = (5, 25, 50)
 GOOD = 0.10
 
 
@@ -42,20 +41,23 @@ def dnn_scenario(board, cores):
     return RT_GANG / f"dnn-{board}-{cores}.toml"
 
 
-def on_platform(scenario, platform, changes, *arguments):
-    """Runs `scenario` on `platform` with `changes` to its file."""
-    text = (HOUSE / f"platforms/{platform}.toml").read_text()
+def changed(text, changes):
     for pattern, replacement in changes:
         text, times = re.subn(pattern, replacement, text, flags=re.MULTILINE)
-        if times != 1:
-            raise ValueError(f"{platform}: {pattern} is there {times} times")
+        if times == 0:
+            raise ValueError(f"{pattern} is not there")
+    return text
+
+
+def run_changed(scenario, platform, to_scenario, to_platform, *arguments):
+    """Runs `scenario` on `platform` with changes to their files."""
     with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "platform.toml").write_text(text)
-        changed = Path(folder) / "scenario.toml"
-        changed.write_text(
-            scenario.read_text().replace(f'platform = "{platform}"', 'platform = "platform.toml"')
-        )
-        return run(changed, *arguments)
+        text = (HOUSE / f"platforms/{platform}.toml").read_text()
+        (Path(folder) / "platform.toml").write_text(changed(text, to_platform))
+        named = (rf'^platform = "{platform}"', 'platform = "platform.toml"')
+        copy = Path(folder) / "scenario.toml"
+        copy.write_text(changed(scenario.read_text(), [named, *to_scenario]))
+        return run(copy, *arguments)
 
 
 def longest(case, name):
@@ -65,7 +67,7 @@ def longest(case, name):
 def compared(what, paper, model, unit):
     error = model / paper - 1
     judged = "good" if abs(error) <= GOOD else "**bad**"
-    return f"| {what} | {paper:.2f} {unit} | {model:.2f} {unit} | {error * 100:+.0f} % | {judged} |"
+    return f"| {what} | {paper:.2f} {unit} | {model:.2f} {unit} | {error * 100:+.1f} % | {judged} |"
 
 
 def scaling(cases):
@@ -76,25 +78,45 @@ def scaling(cases):
     def median(case, name):
         return task(cases[case], name)["response"]["median_ns"]
 
-    yield f"| 1 core (Fig. 1a) | 46.30 ms | {ms(alone(1))} ms | given | |"
-    yield f"| 4 cores (Fig. 1a) | 22.86 ms | {ms(alone(4))} ms | given | |"
-    for cores in (2, 3):
-        yield compared(f"{cores} cores (Table II)", ALONE["pi3"][cores], alone(cores) / 1e6, "ms")
+    yield one_core_row(alone(1))
+    yield f"| 4 cores, average (Fig. 1a) | 22.86 ms | {ms(alone(4))} ms | given | |"
+    for (board, cores), paper in ALONE.items():
+        scenario = dnn_scenario(board, cores)
+        found = longest(run(scenario, "--case", "solo/dnn")["solo/dnn"], "dnn")
+        title = BOARDS[board][0]
+        yield compared(f"{title}, {cores} cores, longest (Table II)", paper, found / 1e6, "ms")
     dnn = median("dnn-beside-bw-write", "dnn-2") / alone(2)
     yield compared("network beside BwWrite (Fig. 1b)", 10.33, dnn, "x")
     bww = median("bw-write-beside-dnn", "bw-write") / median("solo/bw-write", "bw-write")
     yield compared("BwWrite beside the network (Fig. 1b)", 1.05, bww, "x")
 
 
+def beside_bw_write(name, to_scenario, to_platform):
+    cases = run_changed(
+        SCALING, "raspberry-pi-3", to_scenario, to_platform, "-d", "200ms",
+        "--case", "solo/dnn-2", "--case", "dnn-beside-bw-write",
+    )
+    alone = longest(cases["solo/dnn-2"], "dnn-2")
+    beside = longest(cases["dnn-beside-bw-write"], "dnn-2")
+    return f"| {name} | {ms(alone)} | {ms(beside)} | {beside / alone:.2f} |"
+
+
 def variants():
-    for name, changes in VARIANTS.items():
-        cases = on_platform(
-            SCALING, "raspberry-pi-3", changes, "-d", "200ms",
-            "--case", "solo/dnn-2", "--case", "dnn-beside-bw-write",
-        )
-        alone = longest(cases["solo/dnn-2"], "dnn-2")
-        beside = longest(cases["dnn-beside-bw-write"], "dnn-2")
-        yield f"| {name} | {ms(alone)} | {ms(beside)} | {beside / alone:.2f} |"
+    for name, changes in SETTINGS.items():
+        yield beside_bw_write(name, [], changes)
+    yield beside_bw_write("without the framework's accesses", NO_FRAMEWORK, [])
+
+
+def tolerances():
+    for board, (title, platform) in BOARDS.items():
+        found = []
+        for tolerance in TOLERANCES:
+            change = (r'^tolerance = "5 MB/s"', f'tolerance = "{tolerance} MB/s"')
+            arguments = ("-d", "300ms", "--case", "solo/dnn", "--case", "rt-gang")
+            cases = run_changed(dnn_scenario(board, 2), platform, [change], [], *arguments)
+            alone = longest(cases["solo/dnn"], "dnn")
+            found.append(f"{(longest(cases['rt-gang'], 'dnn') / alone - 1) * 100:+.1f} %")
+        yield f"| {title} | {' | '.join(found)} |"
 
 
 def preemptions_ns(board, cases, cores):
@@ -121,7 +143,7 @@ def figure_6(board):
         cases = run(dnn_scenario(board, cores))
         for name in ("dnn", "bww"):
             alone = task(cases[f"solo/{name}"], name)["response"]
-            allowed = 1.05 * alone["p99_ns"]
+            allowed = 1.05 * alone["max_ns"]
             if name == "bww":
                 allowed += preemptions_ns(board, cases, cores)
             for case in (f"solo/{name}", "co-run", "rt-gang"):
@@ -129,11 +151,11 @@ def figure_6(board):
                 slower = response["max_ns"] / alone["max_ns"]
                 bound = ""
                 if case == "rt-gang":
-                    held = "held" if response["p99_ns"] <= allowed else "**not held**"
+                    held = "held" if response["max_ns"] <= allowed else "**not held**"
                     bound = f"{ms(allowed)}: {held}"
                 yield (
-                    f"| {cores} | {name} | {case} | {ms(response['min_ns'])} "
-                    f"| {ms(response['median_ns'])} | {ms(response['p99_ns'])} "
+                    f"| {cores} | {name} | {case} | {response['count']} "
+                    f"| {ms(response['min_ns'])} | {ms(response['median_ns'])} "
                     f"| {ms(response['max_ns'])} | {slower:.2f} | {bound} |"
                 )
         for case in ("co-run", "rt-gang"):
@@ -148,16 +170,24 @@ def figure_6(board):
 
 def table_3():
     for cost, whose in SWITCHES.items():
-        cases = on_platform(
-            dnn_scenario("tx2", 4), "jetson-tx2",
+        cases = run_changed(
+            dnn_scenario("tx2", 4), "jetson-tx2", [],
             [(r'^context_switch = "6.81 us"', f'context_switch = "{cost} us"')],
             "-d", "200ms", "--case", "solo/dnn", "--case", "rt-gang",
         )
-        network, writes = (task(cases["rt-gang"], name)["response"] for name in ("dnn", "bww"))
-        alone = longest(cases["solo/dnn"], "dnn")
-        yield (
-            f"| {cost} | {whose} | {ms(alone)} | {ms(network['max_ns'])} | {ms(writes['median_ns'])} |"
-        )
+        alone, held = (longest(cases[case], "dnn") for case in ("solo/dnn", "rt-gang"))
+        yield f"| {cost} | {whose} | {ms(alone)} | {ms(held)} |"
+
+
+def quick_parts():
+    """What of the page can be had in seconds: what it was made from, and one figure."""
+    one_core = run(SCALING, "--case", "solo/dnn-1")["solo/dnn-1"]
+    figure = task(one_core, "dnn-1")["response"]["median_ns"]
+    return [inputs(), one_core_row(figure)]
+
+
+def one_core_row(nanoseconds):
+    return f"| 1 core, average (Fig. 1a) | 46.30 ms | {ms(nanoseconds)} ms | given | |"
 
 
 def inputs():
@@ -176,7 +206,7 @@ def page():
     figures = "\n\n".join(
         f"""### {title}
 
-| cores | task | case | min | median | p99 | max | max to solo | allowed under RT-Gang |
+| cores | task | case | jobs | shortest | median | longest | to solo | allowed under RT-Gang |
 |--:|---|---|--:|--:|--:|--:|--:|---|
 {lines(figure_6(board))}"""
         for board, (title, _) in BOARDS.items()
@@ -194,8 +224,10 @@ milliseconds; "good" is within {GOOD * 100:.0f} %.
 
 ## Core scaling and one neighbour (Fig. 1)
 
-`scenarios/rt-gang/core-scaling.toml`, Raspberry Pi 3. Table II has the longest execution
-times, figure 1 averages.
+`scenarios/rt-gang/core-scaling.toml`, Raspberry Pi 3, and the solo cases of figure 6.
+Table II has the longest execution times of a board, figure 1 averages: on four cores of the
+Raspberry Pi 3 24.81 and 22.86 ms. The model's jobs hardly differ, so that a part of the
+error is in what is compared.
 
 | figure | paper | model | error | |
 |---|--:|--:|--:|---|
@@ -204,11 +236,11 @@ times, figure 1 averages.
 The model says too little about what BwWrite does to the network. Settings that no
 document gives were tried, to see whether one of them explains it (none was adopted):
 
-| setting | alone | beside BwWrite | slowdown |
+| setting | alone, longest | beside BwWrite, longest | slowdown |
 |---|--:|--:|--:|
 {lines(variants())}
 
-None does. What the model leaves out is on the list of suspects: page walks; instructions
+What the model leaves out is on the list of suspects: page walks; instructions
 of the products; what the elementwise steps between the layers read; what else ran on the
 board; and a memory controller that serves reads beside writes worse than an ideal one.
 
@@ -218,19 +250,26 @@ The network has the higher priority. The paper shows distributions without figur
 others its longest times are more than twice those alone on the Raspberry Pi 3 and less on
 the TX2; under RT-Gang they are those alone. "Allowed" is 5 % above the 99th percentile
 alone, and for BwWrite what preemptions by the network add, with the whole last-level cache
-to be read again after each.
+to be read again after each. Runs are short, and what is compared is the longest of all jobs.
 
 {figures}
 
-With fewer than 100 jobs the 99th percentile is the longest.
+The network accepts 5 MB/s from each best-effort core, which was chosen so that it stays
+within the 5 %; the paper does not give its tolerances. What best-effort work brings into
+the last-level cache evicts the framework's lines. By how much the longest job under RT-Gang
+exceeds the longest alone, on two cores and with larger tolerances of the network:
+
+| board | {" | ".join(f"{tolerance} MB/s" for tolerance in TOLERANCES)} |
+|---|{"--:|" * len(TOLERANCES)}
+{lines(tolerances())}
 
 ## What a switch costs (Table III)
 
 The model takes a switch's cost as a parameter. `scenarios/rt-gang/dnn-tx2-4.toml` with the
 paper's costs, and with others to see how much depends on it:
 
-| switch, us | of | network alone, longest | RT-Gang, longest | BwWrite, median |
-|--:|---|--:|--:|--:|
+| switch, us | of | network alone, longest | RT-Gang, longest |
+|--:|---|--:|--:|
 {lines(table_3())}
 
 ## Made from

@@ -23,9 +23,10 @@ pub struct SerialPhase {
     pub cycles: u64,
     /// Bytes that are read meanwhile, each once.
     pub read_bytes: u64,
-    /// Lines of the working set that are read, each after the one before.
+    /// Lines of the framework that are accessed after that; nothing goes on before
+    /// each has come.
     pub accesses: u64,
-    /// Bytes of the working set; at least a line when there are accesses.
+    /// Bytes of the framework; at least one when there are accesses.
     pub working_set_bytes: u64,
 }
 

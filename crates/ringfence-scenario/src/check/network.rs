@@ -66,36 +66,22 @@ pub(super) fn resolve(network: &file::NeuralNetwork, span: Span) -> Result<Neura
 }
 
 fn resolve_serial(network: &file::NeuralNetwork) -> Result<SerialPhase, Misfit> {
-    let alone = |span, found: &str, missing: &str| Misfit {
-        span,
-        found: format!("`{found}` without `{missing}`"),
-        expected: "both or neither".to_owned(),
-    };
-    let (accesses, working_set) = (&network.serial_accesses, &network.serial_working_set);
-    let (accesses, working_set_bytes) = match (accesses, working_set) {
-        (None, None) => (0, 0),
-        (Some(_), Some(working_set)) if working_set.value.0 == 0 => {
+    let framework = match &network.framework {
+        Some(Located { value, .. }) if value.working_set.value.0 == 0 => {
             return Err(Misfit {
-                span: working_set.span,
-                found: "a `serial_working_set` without a byte".to_owned(),
+                span: value.working_set.span,
+                found: "a `working_set` without a byte".to_owned(),
                 expected: "at least 1 B".to_owned(),
             });
         }
-        (Some(accesses), Some(working_set)) => (accesses.value.0, working_set.value.0),
-        (Some(accesses), None) => {
-            let (found, missing) = ("serial_accesses", "serial_working_set");
-            return Err(alone(accesses.span, found, missing));
-        }
-        (None, Some(working_set)) => {
-            let (found, missing) = ("serial_working_set", "serial_accesses");
-            return Err(alone(working_set.span, found, missing));
-        }
+        Some(Located { value, .. }) => (value.accesses.value.0, value.working_set.value.0),
+        None => (0, 0),
     };
     Ok(SerialPhase {
         cycles: network.serial_cycles.as_ref().map_or(0, |n| n.value.0),
         read_bytes: network.serial_read.as_ref().map_or(0, |n| n.value.0),
-        accesses,
-        working_set_bytes,
+        accesses: framework.0,
+        working_set_bytes: framework.1,
     })
 }
 

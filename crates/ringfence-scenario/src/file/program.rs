@@ -206,14 +206,23 @@ file_table! {
         /// Bytes that it reads meanwhile, each once, such as a camera's frame.
         /// Default: none.
         pub serial_read: Option<Located<Size>>,
-        /// Scattered lines of `serial_working_set` that it reads meanwhile, each
-        /// after the one before, as a framework's instructions and small objects
-        /// come. Default: 0.
-        pub serial_accesses: Option<Located<Count<1, 1_000_000_000>>>,
-        /// Instructions and objects of the framework, in bytes. Default: none.
-        pub serial_working_set: Option<Located<Size>>,
+        /// What the framework that runs the network accesses after that, still
+        /// before the first layer. Default: nothing.
+        pub framework: Option<Located<Framework>>,
         /// Bytes of a weight or an activation. Default: 4.
         pub bytes_per_value: Option<Located<Count<1, 8>>>,
+    }
+}
+
+file_table! {
+    /// Instructions and objects of a framework, as lines in random order: the core
+    /// goes on with nothing before it has each. `serial_cycles` are spread over
+    /// them.
+    pub struct Framework {
+        /// Accesses of a job, whether or not the first-level cache has the line.
+        pub accesses: Located<Count<1, 1_000_000_000>>,
+        /// Bytes of the lines that they are drawn from.
+        pub working_set: Located<Size>,
     }
 }
 

@@ -98,15 +98,15 @@ impl RotatingQueue {
 
     /// Takes the request that [`Self::peek`] showed.
     #[inline]
-    pub(super) fn pop(&mut self, links: &Links, number: usize) {
-        let source = &mut self.sources[number];
-        source.head = links.0[source.head as usize].next;
-        let next = links.0.get(source.head as usize);
-        source.ready = next.map_or(u64::MAX, |link| link.ready);
-        self.turn = if number + 1 == self.sources.len() {
+    pub(super) fn pop(&mut self, links: &Links, source: usize) {
+        let queued = &mut self.sources[source];
+        queued.head = links.0[queued.head as usize].next;
+        let next = links.0.get(queued.head as usize);
+        queued.ready = next.map_or(u64::MAX, |link| link.ready);
+        self.turn = if source + 1 == self.sources.len() {
             0
         } else {
-            number + 1
+            source + 1
         };
         let ready = self.sources.iter().map(|source| source.ready);
         self.earliest = ready.fold(u64::MAX, u64::min);

@@ -123,7 +123,8 @@ pub(crate) struct Stream {
     accesses: u64,
     /// When each chain's last load has its data; `u64::MAX` while that is unknown.
     pub(crate) chain_ready: [Picoseconds; 64],
-    /// The last access has brought, or is to bring, instructions; chain 0 says when.
+    /// The last access has brought, or is to bring, instructions; chain 0 says when:
+    /// a program that fetches has no chains.
     pub(crate) is_fetching: bool,
     /// What an out-of-order core has begun of it.
     pub(crate) window: Window,

@@ -1,8 +1,7 @@
 //! What one thread of a neural network does alone before the first layer.
 //!
 //! The framework's instructions and objects come as lines in random order, each
-//! after the one before. Their access rate and footprint are measured:
-//! docs/src/adding-a-program.md.
+//! after the one before. docs/src/results/framework.md counts them.
 
 use ringfence_scenario::network;
 

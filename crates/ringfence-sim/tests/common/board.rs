@@ -1,6 +1,7 @@
 //! A four-core board with round numbers, for closed forms.
 
 use ringfence_scenario::model::{Access, Bandwidth, LinkedLists, Program};
+use ringfence_scenario::network::{Layer, NeuralNetwork, SerialPhase, Shape};
 use ringfence_scenario::platform::{
     AddressMap, CoreModel, Dram, DramController, DramTiming, Inclusion, L1, Llc, MemorySystem,
     OsCosts, PagePlacement, Platform, RefreshMode, Replacement, Scheduler,
@@ -126,6 +127,31 @@ pub fn lists(access: Access, working_set_bytes: u64, lists: u8, passes: u32) -> 
         lists,
         bank: None,
         passes,
+    })
+}
+
+/// A network whose only work is to fetch lines of a framework, with computation between.
+pub fn fetches(accesses: u64, working_set_bytes: u64, cycles_between: u64) -> Program {
+    let point = Shape {
+        rows: 1,
+        columns: 1,
+        channels: 1,
+    };
+    Program::NeuralNetwork(NeuralNetwork {
+        layers: vec![Layer {
+            input: point,
+            kernel: 1,
+            stride: 1,
+            outputs: 1,
+        }],
+        bytes_per_value: 4,
+        cycles_per_mac_milli: 1,
+        serial: SerialPhase {
+            cycles: accesses * cycles_between,
+            read_bytes: 0,
+            accesses,
+            working_set_bytes,
+        },
     })
 }
 

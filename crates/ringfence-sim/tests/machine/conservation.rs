@@ -96,14 +96,14 @@ fn the_same_seed_gives_the_same_run_whatever_the_lookahead() {
     }
 }
 
-/// What two cores do in 20 us: lists beside a walk.
+/// What two cores do in 20 us: a program beside a walk.
 fn two_cores(
     memory: impl FnOnce(&mut MemorySystem),
-    lists: Program,
+    program: Program,
     lookahead: Picoseconds,
 ) -> Vec<(u64, Traffic)> {
     let mut machine = ExactMachine::new(&board_with(2, memory), 1, lookahead).unwrap();
-    let programs = [lists, bandwidth(Access::Write, 1 << 20, 1)];
+    let programs = [program, bandwidth(Access::Write, 1 << 20, 1)];
     let streams = add_all(&mut machine, &programs, true);
     for (core, &stream) in (0..).zip(&streams) {
         machine.start(core, stream, 0);
@@ -125,6 +125,7 @@ proptest! {
         loads in 1u32..12,
         l1_ways in 1u32..17,
         inclusive in any::<bool>(),
+        fetching in any::<bool>(),
     ) {
         let change = |memory: &mut MemorySystem| {
             memory.core.reorder_window = window;
@@ -136,7 +137,10 @@ proptest! {
             }
         };
         let access = if write { Access::Write } else { Access::Read };
-        let program = lists(access, nodes * LINE_BYTES, parallel, 1);
+        let program = match fetching {
+            true => fetches(10 * nodes, nodes * LINE_BYTES, parallel.into()),
+            false => lists(access, nodes * LINE_BYTES, parallel, 1),
+        };
         let reference = two_cores(change, program.clone(), 1);
         prop_assert_eq!(two_cores(change, program, LOOKAHEAD_PS), reference);
     }

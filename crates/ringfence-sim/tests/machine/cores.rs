@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use ringfence_scenario::model::{Access, Program, Trace};
-use ringfence_scenario::network::{Layer, NeuralNetwork, SerialPhase, Shape};
 use ringfence_scenario::platform::{MemorySystem, Platform, PrefetchLevel, Prefetcher};
 use ringfence_sim::machine::{ExactMachine, Machine};
 use ringfence_trace::{Kind, Metadata, Writer};
@@ -199,27 +198,7 @@ fn a_walk_from_the_llc_is_as_fast_as_its_prefetches_overlap() {
 fn no_core_computes_before_it_has_the_instructions() {
     const CYCLES: u64 = 100;
     const FETCHES: u64 = 5000;
-    let point = Shape {
-        rows: 1,
-        columns: 1,
-        channels: 1,
-    };
-    let program = Program::NeuralNetwork(NeuralNetwork {
-        layers: vec![Layer {
-            input: point,
-            kernel: 1,
-            stride: 1,
-            outputs: 1,
-        }],
-        bytes_per_value: 4,
-        cycles_per_mac_milli: 1,
-        serial: SerialPhase {
-            cycles: CYCLES * FETCHES,
-            read_bytes: 0,
-            accesses: FETCHES,
-            working_set_bytes: 64 << 10,
-        },
-    });
+    let program = fetches(FETCHES, 64 << 10, CYCLES);
     for window in [None, Some(128)] {
         let platform = board_with(1, |memory| {
             memory.l1.size_bytes = 1 << 10;

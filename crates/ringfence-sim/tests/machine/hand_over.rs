@@ -29,6 +29,7 @@ impl Turns {
             lists(Access::Read, 8 << 20, 2, 1),
             bandwidth(Access::Write, 8 << 20, 1),
             lists(Access::Write, 2 << 20, 7, 1),
+            fetches(100_000, 2 << 20, 3),
             bandwidth(Access::Write, 4 << 20, 1),
         ];
         let mut streams = add_all(&mut machine, &programs, true);

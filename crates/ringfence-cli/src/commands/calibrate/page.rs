@@ -45,10 +45,11 @@ fn summary(comparison: &Comparison) -> String {
         .map(|lone| lone.measured.factor.upper - lone.measured.factor.lower);
     let seen = &comparison.disturbance;
     format!(
-        "Error of the predicted slowdown: {} in the median, {} at most; who says that nothing \
-         becomes slower has {} in the median. {} of {} predictions lie where half of the rounds do. Beside nothing, half of the rounds lie within {:.3} of each \
-         other: that is the noise of the measurement. {} of {} rounds were thrown away because other \
-         work came between; the load average reached {:.2}, and the hypervisor took {} ms.",
+        "Error of the predicted slowdown: {} in the median, {} at most; predicting no slowdown \
+         at all would have an error of {} in the median. {} of {} predictions lie where half of \
+         the rounds do. Beside nothing, half of the rounds lie within {:.3} of each other: that \
+         is the noise of the measurement. {} of {} rounds were thrown away because other work \
+         came between; the load average reached {:.2}, and the hypervisor took {} ms.",
         percent(comparison.median_error).trim_start_matches('+'),
         percent(comparison.largest_error).trim_start_matches('+'),
         percent(comparison.median_error_of_none).trim_start_matches('+'),

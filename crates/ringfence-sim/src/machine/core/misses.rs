@@ -60,8 +60,7 @@ pub(super) struct Misses {
     lines: Vec<u64>,
     /// Lines that have been sent and are not known to be here, in order of time, with their entries.
     arriving: VecDeque<(Picoseconds, usize)>,
-    /// Entries in flight, by pool; those that are over since the first of
-    /// `arriving` came are still among them.
+    /// Entries in flight, by pool, as of the last `catch_up`.
     in_flight: [usize; 3],
     /// Those of them that have a register of the L1.
     for_l1: usize,
