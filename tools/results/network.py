@@ -240,17 +240,18 @@ document gives were tried, to see whether one of them explains it (none was adop
 |---|--:|--:|--:|
 {lines(variants())}
 
-What the model leaves out is on the list of suspects: page walks; instructions
-of the products; what the elementwise steps between the layers read; what else ran on the
-board; and a memory controller that serves reads beside writes worse than an ideal one.
+What the model leaves out is on the list of suspects: page walks; instructions of the
+products; what the elementwise steps between the layers read; what else ran on the board; and
+a memory controller that serves reads beside writes worse than an ideal one.
 
 ## Beside a gang and best-effort work (Table II, Fig. 6)
 
 The network has the higher priority. The paper shows distributions without figures: beside
 others its longest times are more than twice those alone on the Raspberry Pi 3 and less on
-the TX2; under RT-Gang they are those alone. "Allowed" is 5 % above the 99th percentile
-alone, and for BwWrite what preemptions by the network add, with the whole last-level cache
-to be read again after each. Runs are short, and what is compared is the longest of all jobs.
+the TX2; under RT-Gang they are those alone. "Allowed" is 5 % above the longest alone,
+and for BwWrite what preemptions by the network add, with the whole last-level cache to be
+read again after each. Runs are short: the longest of so few jobs stands for the 99th
+percentile.
 
 {figures}
 
