@@ -6,7 +6,6 @@ C compiler.
 """
 
 import collections
-import json
 import os
 import re
 import subprocess
@@ -14,8 +13,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-HOUSE = Path(__file__).resolve().parent.parent.parent
-HERE = HOUSE / "tools/framework"
+HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "results"))
+
+from common import HOUSE, NO_FRAMEWORK, SCALING, changed, run
+
 CACHE = HOUSE / ".cache/framework"
 PAGE = HOUSE / "docs/src/results/framework.md"
 PACKAGES = ["tensorflow-cpu==2.21.0", "numpy==2.4.6"]
@@ -93,20 +95,13 @@ def table(parts):
         )
 
 
-def modelled(framework):
+def modelled(changes):
     """LLC accesses and misses of the model's inference on one core of the Raspberry Pi 3."""
-    scenario = (HOUSE / "scenarios/rt-gang/core-scaling.toml").read_text()
-    if not framework:
-        scenario = re.sub(r"^framework = .*\n", "", scenario, flags=re.MULTILINE)
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "scenario.toml"
-        file.write_text(scenario)
-        command = [
-            HOUSE / "target/release/ringfence", "run", "--quiet", "--json", file,
-            "--case", "solo/dnn-1", "-d", "100ms", "-o", Path(folder) / "record.rfr",
-        ]
-        run = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
-    cores = run["cases"][0]["statistics"]["cores"]
+        scenario = Path(folder) / "scenario.toml"
+        scenario.write_text(changed(SCALING.read_text(), changes))
+        case = run(scenario, "--case", "solo/dnn-1", "-d", "100ms")["solo/dnn-1"]
+    cores = case["statistics"]["cores"]
     return [sum(core[name] for core in cores) for name in ("llc_accesses", "llc_misses")]
 
 
@@ -115,8 +110,8 @@ def beside_the_model(parts):
     def misses(part, *events):
         return sum(parts[part][event] for event in events)
 
-    rest = modelled(framework=False)
-    framework = [of_all - of_rest for of_all, of_rest in zip(modelled(framework=True), rest)]
+    rest = modelled(NO_FRAMEWORK)
+    framework = [of_all - of_rest for of_all, of_rest in zip(modelled([]), rest, strict=True)]
     yield "| part | L1 misses counted | LLC accesses modelled | LLC misses counted | LLC misses modelled |"
     yield "|---|--:|--:|--:|--:|"
     for part, (accesses, llc_misses) in (("products", rest), ("framework", framework)):
@@ -168,8 +163,7 @@ they do to a network beside BwWrite. What the model makes of them:
   elementwise part are left out.
 - The framework's accesses all come before the first layer, in random order over its
   footprint, and hold up the core until each has come: right for instructions without a
-  prefetcher of their own, pessimistic for data, which is why an out-of-order core would
-  wait less.
+  prefetcher of their own, pessimistic for data, on an out-of-order core most of all.
 """)
     print(f"wrote {PAGE.relative_to(HOUSE)}")
 

@@ -2,6 +2,7 @@
 """How the pages run ringfence, and how they write figures."""
 
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -10,6 +11,9 @@ from pathlib import Path
 HOUSE = Path(__file__).resolve().parent.parent.parent
 RINGFENCE = HOUSE / "target/release/ringfence"
 RT_GANG = HOUSE / "scenarios/rt-gang"
+SCALING = RT_GANG / "core-scaling.toml"
+# Takes the framework out of a scenario's networks.
+NO_FRAMEWORK = [(r"^framework = .*\n", "")]
 
 
 def ringfence(*arguments):
@@ -27,6 +31,15 @@ def run(scenario, *arguments):
     if finished.returncode not in (0, 2):
         sys.exit(f"tools/results: {scenario} did not run")
     return {case["name"]: case for case in json.loads(finished.stdout)["cases"]}
+
+
+def changed(text, changes):
+    """The text with every pattern replaced, each of which has to be there."""
+    for pattern, replacement in changes:
+        text, times = re.subn(pattern, replacement, text, flags=re.MULTILINE)
+        if times == 0:
+            raise ValueError(f"{pattern} is not there")
+    return text
 
 
 def task(case, name):

@@ -38,8 +38,8 @@ pub struct Comparison {
     pub median_error: f64,
     /// The largest of these errors, as a magnitude.
     pub largest_error: f64,
-    /// Median of the errors of who says of every pair that nothing becomes slower. A
-    /// prediction that does not beat it has not shown its worth.
+    /// Median error of predicting no slowdown for any pair. A model that does not beat
+    /// it has not shown its worth.
     pub median_error_of_none: f64,
     /// Pairs whose prediction is within what half of the rounds showed.
     pub within_noise: usize,
