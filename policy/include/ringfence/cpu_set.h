@@ -14,9 +14,22 @@
 #include <stdint.h>
 #endif
 
-/* CPUs that a set can hold, and partitions of them that a machine can have. */
+/*
+ * CPUs that a set can hold, a multiple of 64, and partitions of them that a machine can
+ * have. A place that knows its machine may build with fewer: shorter loops, same code.
+ */
+#ifndef RF_MAX_CPUS
 #define RF_MAX_CPUS 512U
+#endif
 #define RF_MAX_PARTITIONS 64U
+
+/*
+ * An index into an array of `size` elements, which the code around it has checked. The
+ * verifier of BPF cannot always follow that check to the index: there it is made once more.
+ */
+#ifndef RF_INDEX
+#define RF_INDEX(index, size) (index)
+#endif
 
 #define RF_CPU_SET_WORD_BITS 64U
 #define RF_CPU_SET_WORDS (RF_MAX_CPUS / RF_CPU_SET_WORD_BITS)
@@ -104,7 +117,9 @@ static inline bool rf_cpu_set_is_empty(const struct rf_cpu_set *set) {
   ensures \result <==> rf_cpu_set_has(set, cpu);
 */
 static inline bool rf_cpu_set_contains(const struct rf_cpu_set *set, uint32_t cpu) {
-    return ((set->word[cpu / RF_CPU_SET_WORD_BITS] >> (cpu % RF_CPU_SET_WORD_BITS)) & 1) != 0;
+    return ((set->word[RF_INDEX(cpu / RF_CPU_SET_WORD_BITS, RF_CPU_SET_WORDS)] >>
+             (cpu % RF_CPU_SET_WORD_BITS)) &
+            1) != 0;
 }
 
 /*@
@@ -115,7 +130,8 @@ static inline bool rf_cpu_set_contains(const struct rf_cpu_set *set, uint32_t cp
   ensures !rf_cpu_set_empty(set);
 */
 static inline void rf_cpu_set_insert(struct rf_cpu_set *set, uint32_t cpu) {
-    set->word[cpu / RF_CPU_SET_WORD_BITS] |= (uint64_t)1 << (cpu % RF_CPU_SET_WORD_BITS);
+    set->word[RF_INDEX(cpu / RF_CPU_SET_WORD_BITS, RF_CPU_SET_WORDS)] |=
+        (uint64_t)1 << (cpu % RF_CPU_SET_WORD_BITS);
     /*@ assert \forall integer b; 0 <= b < 64 ==>
           (((set->word[cpu / 64] >> b) & 1) != 0 <==>
            b == cpu % 64 || ((\at(set->word[cpu / 64], Pre) >> b) & 1) != 0); */
@@ -131,7 +147,8 @@ static inline void rf_cpu_set_insert(struct rf_cpu_set *set, uint32_t cpu) {
   ensures \forall integer i; 0 <= i < 8 ==> \old(set->word[i]) == 0 ==> set->word[i] == 0;
 */
 static inline void rf_cpu_set_remove(struct rf_cpu_set *set, uint32_t cpu) {
-    set->word[cpu / RF_CPU_SET_WORD_BITS] &= ~((uint64_t)1 << (cpu % RF_CPU_SET_WORD_BITS));
+    set->word[RF_INDEX(cpu / RF_CPU_SET_WORD_BITS, RF_CPU_SET_WORDS)] &=
+        ~((uint64_t)1 << (cpu % RF_CPU_SET_WORD_BITS));
     /*@ assert \forall integer b; 0 <= b < 64 ==>
           (((set->word[cpu / 64] >> b) & 1) != 0 <==>
            b != cpu % 64 && ((\at(set->word[cpu / 64], Pre) >> b) & 1) != 0); */

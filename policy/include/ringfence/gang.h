@@ -66,6 +66,9 @@
 /* Priorities are 1 to 99, as those of SCHED_FIFO; bigger is more important. */
 #define RF_GANG_MAX_PRIORITY 99U
 
+/* Room for all of them by number. */
+#define RF_GANG_PRIORITIES (RF_GANG_MAX_PRIORITY + 1)
+
 /* No gang. */
 #define RF_GANG_NO_PRIORITY 0U
 
@@ -78,10 +81,10 @@ struct rf_gang_partition {
     struct rf_cpu_set running; /* locked, and a thread has started */
     struct rf_cpu_set waiting; /* told BLOCK, and neither told RUN nor to reschedule since */
     struct rf_share share;
-    uint32_t runnable[RF_GANG_MAX_PRIORITY + 1]; /* threads; [0] stays 0 */
-    uint8_t active_priority;                     /* highest with a runnable thread, or none */
-    uint8_t locked_priority;                     /* of all locked CPUs, or none */
-    uint8_t zero[6];                             /* no padding: states compare bytewise */
+    uint32_t runnable[RF_GANG_PRIORITIES]; /* threads; [0] stays 0 */
+    uint8_t active_priority;               /* highest with a runnable thread, or none */
+    uint8_t locked_priority;               /* of all locked CPUs, or none */
+    uint8_t zero[6];                       /* no padding: states compare bytewise */
 };
 
 enum rf_gang_decision {
@@ -293,9 +296,9 @@ static inline enum rf_gang_status rf_gang_runnable(struct rf_gang_partition *p, 
     /*@ assert rf_cpu_set_copied{Pre, Here}(&p->locked, &p->locked); */
     if (!rf_gang_is_priority(priority))
         return RF_GANG_BAD_PRIORITY;
-    if (p->runnable[priority] == RF_GANG_MAX_THREADS)
+    if (p->runnable[RF_INDEX(priority, RF_GANG_PRIORITIES)] == RF_GANG_MAX_THREADS)
         return RF_GANG_TOO_MANY_THREADS;
-    p->runnable[priority]++;
+    p->runnable[RF_INDEX(priority, RF_GANG_PRIORITIES)]++;
     if (priority > p->active_priority) {
         p->active_priority = (uint8_t)priority;
         if (p->locked_priority < priority)
@@ -320,7 +323,7 @@ static inline uint32_t rf_gang_highest_below(const struct rf_gang_partition *p, 
       loop assigns highest;
       loop variant highest;
     */
-    while (highest > 0 && p->runnable[highest] == 0)
+    while (highest > 0 && p->runnable[RF_INDEX(highest, RF_GANG_PRIORITIES)] == 0)
         highest--;
     return highest;
 }
@@ -361,10 +364,11 @@ static inline enum rf_gang_status rf_gang_quiescent(struct rf_gang_partition *p,
     /*@ assert rf_cpu_set_copied{Pre, Here}(&p->waiting, &p->waiting); */
     if (!rf_gang_is_priority(priority))
         return RF_GANG_BAD_PRIORITY;
-    if (p->runnable[priority] == 0)
+    if (p->runnable[RF_INDEX(priority, RF_GANG_PRIORITIES)] == 0)
         return RF_GANG_NOT_RUNNABLE;
-    p->runnable[priority]--;
-    if (priority == p->active_priority && p->runnable[priority] == 0) {
+    p->runnable[RF_INDEX(priority, RF_GANG_PRIORITIES)]--;
+    if (priority == p->active_priority &&
+        p->runnable[RF_INDEX(priority, RF_GANG_PRIORITIES)] == 0) {
         p->active_priority = (uint8_t)rf_gang_highest_below(p, priority);
         rf_gang_tell_waiting(p, reschedule);
     }

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * Best-effort work: everything that is no gang member, on CPUs that no gang uses now.
+ *
+ * Fair among itself by virtual time: a thread's advances by the time it ran, over its
+ * weight, and the least goes first. A thread that slept long starts a slice behind, not
+ * with all that it missed. A thread that may run on one CPU only waits in that CPU's
+ * queue, any other in one for all CPUs; the queue with the least head goes first.
+ *
+ * Known gap: a throttled CPU leaves its own queue waiting, whatever virtual time says.
+ */
+#ifndef RINGFENCE_BPF_BEST_EFFORT_H
+#define RINGFENCE_BPF_BEST_EFFORT_H
+
+#include "gangs.h"
+
+struct bpf_iter_scx_dsq {
+    u64 __opaque[6];
+};
+
+int bpf_iter_scx_dsq_new(struct bpf_iter_scx_dsq *it, u64 dsq_id, u64 flags) __ksym;
+struct task_struct *bpf_iter_scx_dsq_next(struct bpf_iter_scx_dsq *it) __ksym;
+void bpf_iter_scx_dsq_destroy(struct bpf_iter_scx_dsq *it) __ksym;
+
+/* The weight of a thread of nice value 0. */
+#define NORMAL_WEIGHT 100U
+
+#define NO_HEAD 0xffffffffffffffffULL
+
+/* No partition has this number. */
+#define SHARED_QUEUE (PARTITION_QUEUES + (u64)RF_MAX_PARTITIONS * QUEUES_A_PLACE)
+
+/* The greatest virtual time at which a thread started. */
+static u64 best_effort_now;
+
+static inline u64 best_effort_queue(u32 cpu) {
+    return queue_of_cpu(cpu, RF_GANG_NO_PRIORITY);
+}
+
+static inline bool is_before(u64 time, u64 other) {
+    return (s64)(time - other) < 0;
+}
+
+static inline void best_effort_started(struct task_struct *p, struct thread_state *thread) {
+    if (is_before(best_effort_now, p->scx.dsq_vtime))
+        best_effort_now = p->scx.dsq_vtime;
+    thread->started_ns = bpf_ktime_get_ns();
+}
+
+static inline void best_effort_stopped(struct task_struct *p, struct thread_state *thread) {
+    u64 ran_ns = bpf_ktime_get_ns() - thread->started_ns;
+    u32 weight = p->scx.weight ? p->scx.weight : 1;
+    p->scx.dsq_vtime += ran_ns * NORMAL_WEIGHT / weight;
+}
+
+/* Wakes an idle CPU that may take the thread, if there is one. */
+static inline void wake_idle_cpu(struct task_struct *p, u32 cpu) {
+    if (is_pinned(p)) {
+        scx_bpf_kick_cpu((s32)cpu, SCX_KICK_IDLE);
+        return;
+    }
+    s32 idle = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
+    if (idle >= 0)
+        scx_bpf_kick_cpu(idle, SCX_KICK_IDLE);
+}
+
+static inline void enqueue_best_effort(struct task_struct *p, u64 enq_flags) {
+    u32 cpu = (u32)scx_bpf_task_cpu(p);
+    u64 vtime = p->scx.dsq_vtime;
+    if (is_before(vtime, best_effort_now - SCX_SLICE_DEFAULT_NS))
+        vtime = best_effort_now - SCX_SLICE_DEFAULT_NS;
+    scx_bpf_dsq_insert_vtime(p, is_pinned(p) ? best_effort_queue(cpu) : SHARED_QUEUE,
+                             SCX_SLICE_DEFAULT_NS, vtime, enq_flags);
+    wake_idle_cpu(p, cpu);
+}
+
+/* The least virtual time of a queue. */
+static inline u64 head_of(u64 queue) {
+    struct bpf_iter_scx_dsq iterator;
+    u64 vtime = NO_HEAD;
+    bpf_iter_scx_dsq_new(&iterator, queue, 0);
+    struct task_struct *p = bpf_iter_scx_dsq_next(&iterator);
+    if (p)
+        vtime = p->scx.dsq_vtime;
+    bpf_iter_scx_dsq_destroy(&iterator);
+    return vtime;
+}
+
+static inline void dispatch_best_effort(u32 cpu) {
+    u64 own = head_of(best_effort_queue(cpu));
+    u64 shared = head_of(SHARED_QUEUE);
+    bool own_first = own != NO_HEAD && (shared == NO_HEAD || is_before(own, shared));
+    u64 first = own_first ? best_effort_queue(cpu) : SHARED_QUEUE;
+    u64 second = own_first ? SHARED_QUEUE : best_effort_queue(cpu);
+    if (!scx_bpf_dsq_move_to_local(first))
+        scx_bpf_dsq_move_to_local(second);
+}
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * What user space tells the scheduler: programs that it runs itself (BPF_PROG_TEST_RUN).
+ * Each answers 0, or a negative errno and changes nothing.
+ */
+#ifndef RINGFENCE_BPF_CONTROL_H
+#define RINGFENCE_BPF_CONTROL_H
+
+#include "gangs.h"
+
+/* Why the kernel took all threads back. */
+struct exit_note {
+    s32 kind; /* 0: it has not */
+    s64 code;
+    char reason[128];
+    char message[1024];
+};
+
+struct exit_note exit_note;
+
+static inline void note_exit(struct scx_exit_info *info) {
+    bpf_probe_read_kernel_str(exit_note.reason, sizeof(exit_note.reason), info->reason);
+    bpf_probe_read_kernel_str(exit_note.message, sizeof(exit_note.message), info->msg);
+    exit_note.code = info->exit_code;
+    exit_note.kind = (s32)info->kind;
+}
+
+struct new_partition {
+    u32 index;
+    u32 unused;
+    struct rf_cpu_set cpus;
+    u64 limit_ns; /* of the share limit; 0: none */
+    u64 window_ns;
+};
+
+struct new_priority {
+    u32 partition;
+    u32 priority;
+};
+
+/* Before the scheduler is attached: nothing of the partition runs yet. */
+SEC("syscall")
+int add_partition(struct new_partition *new) {
+    u32 index = new->index;
+    struct rf_cpu_set cpus = new->cpus;
+    u64 limit_ns = new->limit_ns;
+    u64 window_ns = new->window_ns;
+    struct partition *partition = bpf_map_lookup_elem(&partitions, &index);
+    struct share_timer *timer = bpf_map_lookup_elem(&share_timers, &index);
+    if (!partition || !timer || partition->configured)
+        return -EINVAL;
+    if (bpf_timer_init(&timer->timer, &share_timers, CLOCK_MONOTONIC) ||
+        bpf_timer_set_callback(&timer->timer, share_timer_fired))
+        return -EINVAL;
+    u64 now_ns = bpf_ktime_get_ns();
+    bpf_spin_lock(&partition->lock);
+    enum rf_gang_status status = rf_gang_init(&partition->gang, &cpus, limit_ns, window_ns, now_ns);
+    bpf_spin_unlock(&partition->lock);
+    if (status != RF_GANG_OK)
+        return -EINVAL;
+    for (u32 cpu = 0; cpu < RF_MAX_CPUS && cpu < cpu_count; cpu++) {
+        struct cpu_state *state = cpu_state_of(cpu);
+        if (state && rf_cpu_set_contains(&cpus, cpu)) {
+            state->partition = index;
+            state->in_partition = 1;
+        }
+    }
+    partition->configured = 1;
+    return 0;
+}
+
+/* Makes the queues of a priority; before its first member. */
+SEC("syscall")
+int add_priority(struct new_priority *new) {
+    u32 index = new->partition;
+    u32 priority = new->priority;
+    struct partition *partition = partition_of(index);
+    if (!partition || !rf_gang_is_priority(priority))
+        return -EINVAL;
+    u32 count = partition->priorities;
+    if (count >= RF_GANG_MAX_PRIORITY)
+        return -EINVAL;
+    u32 i;
+    bpf_for(i, 0, count) {
+        if (partition->priority[RF_INDEX(i, RF_GANG_PRIORITIES)] == priority)
+            return 0;
+    }
+    s32 error = scx_bpf_create_dsq(queue_of_partition(index, priority), -1);
+    for (u32 cpu = 0; cpu < RF_MAX_CPUS && cpu < cpu_count && !error; cpu++)
+        if (rf_cpu_set_contains(&partition->gang.cpus, cpu))
+            error = scx_bpf_create_dsq(queue_of_cpu(cpu, priority), -1);
+    if (error)
+        return error;
+    partition->priority[RF_INDEX(count, RF_GANG_PRIORITIES)] = (u8)priority;
+    partition->priorities = count + 1;
+    return 0;
+}
+
+#endif

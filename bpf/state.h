@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * What the scheduler knows: of partitions, of CPUs and of threads.
+ *
+ * A partition's lock guards its policy state and the two sets beside it. It is taken
+ * under a runqueue lock, never the other way round, and nothing but the policy is called
+ * while it is held: CPUs are kicked after it was released.
+ */
+#ifndef RINGFENCE_BPF_STATE_H
+#define RINGFENCE_BPF_STATE_H
+
+#include "kernel.h"
+#include "ringfence/gang.h"
+
+struct partition {
+    struct bpf_spin_lock lock;
+    u32 configured;
+    struct rf_gang_partition gang;
+    /*
+     * CPUs that gave their lock back and have not switched yet: what they ran may still
+     * execute, so nobody else starts anything. Those who ask meanwhile ask again then.
+     */
+    struct rf_cpu_set leaving;
+    struct rf_cpu_set retry;
+    u32 leaving_priority; /* that they all ran */
+    /* Priorities that have queues, in no order. */
+    u32 priorities;
+    u8 priority[RF_GANG_MAX_PRIORITY + 1];
+};
+
+/* Written on its own CPU alone. */
+struct cpu_state {
+    u32 in_partition; /* 0: gangs never run here */
+    u32 partition;
+    /* Of the gang that this CPU holds the lock for, or none. */
+    u32 held_priority;
+    /* A gang member runs here, as the policy knows. */
+    u32 running;
+    u32 leaving;
+};
+
+/* Which gang a thread belongs to, priority 0 if to none; user space writes it and children inherit it. */
+struct membership {
+    u32 partition;
+    u32 priority;
+};
+
+struct thread_state {
+    /* The gang that it counts for while it is runnable; priority 0 if for none. */
+    u32 partition;
+    u32 priority;
+    u32 preempted; /* it stopped while runnable */
+    u32 unused;
+    u64 started_ns; /* for its share of best-effort time */
+};
+
+/* Counted since the scheduler was loaded; what must stay 0 is marked so. */
+struct counters {
+    u64 refused_starts; /* 0: a member started without the lock */
+    u64 policy_errors;  /* 0: the policy refused an event */
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, RF_MAX_PARTITIONS);
+    __type(key, u32);
+    __type(value, struct partition);
+} partitions SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, RF_MAX_CPUS);
+    __type(key, u32);
+    __type(value, struct cpu_state);
+} cpu_states SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, int);
+    __type(value, struct membership);
+} memberships SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, int);
+    __type(value, struct thread_state);
+} thread_states SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, u32);
+    __type(value, struct counters);
+} counters SEC(".maps");
+
+/* CPU numbers of this machine lie below it; set before the programs are loaded. */
+const volatile u32 cpu_count = RF_MAX_CPUS;
+
+static inline struct partition *partition_of(u32 index) {
+    struct partition *partition = bpf_map_lookup_elem(&partitions, &index);
+    return partition && partition->configured ? partition : NULL;
+}
+
+static inline struct cpu_state *cpu_state_of(u32 cpu) {
+    return bpf_map_lookup_elem(&cpu_states, &cpu);
+}
+
+static inline struct thread_state *thread_state_of(struct task_struct *p) {
+    return bpf_task_storage_get(&thread_states, p, 0, 0);
+}
+
+static inline struct counters *counted(void) {
+    u32 zero = 0;
+    return bpf_map_lookup_elem(&counters, &zero);
+}
+
+#endif

@@ -1,0 +1,4 @@
+//! Target `linux`: gang scheduling, throttling and measurement on a live kernel.
+
+pub mod scheduler;
+pub mod sys;

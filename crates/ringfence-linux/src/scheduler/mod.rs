@@ -1,0 +1,252 @@
+//! The sched_ext scheduler: loads it, tells it of partitions and gangs, attaches it.
+//!
+//! The kernel takes all threads back when a [`Scheduler`] is dropped, and when the
+//! process that has it ends in any way.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd};
+
+use libbpf_rs::skel::{OpenSkel, SkelBuilder};
+use libbpf_rs::{Link, MapCore, MapFlags, OpenObject, ProgramInput, ProgramMut};
+
+use crate::sys;
+
+#[allow(missing_docs, clippy::all, clippy::undocumented_unsafe_blocks)]
+mod skeleton {
+    include!(concat!(env!("OUT_DIR"), "/gang_scheduler.skel.rs"));
+}
+use skeleton::{GangSchedulerSkel, GangSchedulerSkelBuilder, types};
+
+/// CPUs that a machine may have, as the BPF programs were built.
+pub const MAX_CPUS: usize = 64 * size_of::<types::rf_cpu_set>() / size_of::<u64>();
+
+/// Why the scheduler is not there.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// libbpf or the kernel refused the programs.
+    #[error("the kernel refused the scheduler: {0}")]
+    Refused(#[from] libbpf_rs::Error),
+    /// The machine is larger than what the programs were built for.
+    #[error("this machine can have {cpus} CPUs, and the scheduler is built for {MAX_CPUS}")]
+    TooManyCpus {
+        /// CPUs that it can have.
+        cpus: usize,
+    },
+    /// The scheduler refused what it was told.
+    #[error("{what}: refused with {error}")]
+    Told {
+        /// What it was told.
+        what: String,
+        /// Its answer.
+        error: io::Error,
+    },
+    /// A thread cannot join a gang.
+    #[error("thread {tid} cannot join a gang: {error}")]
+    Thread {
+        /// The thread.
+        tid: i32,
+        /// Why.
+        error: io::Error,
+    },
+}
+
+/// Which gang a thread is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Membership {
+    /// Number of the partition.
+    pub partition: u32,
+    /// Priority of the gang, 1 to 99; 0 is none.
+    pub priority: u32,
+}
+
+/// At most `limit_ns` of real-time work in each `window_ns` of a partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share {
+    /// Nanoseconds allowed; less than the window.
+    pub limit_ns: u64,
+    /// Length of a window in nanoseconds.
+    pub window_ns: u64,
+}
+
+/// What the scheduler counted since it was loaded, over all CPUs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Members that started without their gang's lock; 0 unless something is wrong.
+    pub refused_starts: u64,
+    /// Events that the policy refused; 0 unless something is wrong.
+    pub policy_errors: u64,
+}
+
+/// Why the kernel took all threads back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExitNote {
+    /// The kernel's reason, such as "unregistered from user space".
+    pub reason: String,
+    /// Its details; may be empty.
+    pub message: String,
+}
+
+/// The loaded scheduler.
+pub struct Scheduler {
+    // Dropped in this order: first the scheduler, then what it needs.
+    attached: Vec<Link>,
+    skeleton: GangSchedulerSkel<'static>,
+}
+
+impl Scheduler {
+    /// Loads the scheduler, without partitions and not attached.
+    ///
+    /// # Errors
+    /// The kernel has no sched_ext, or refuses the programs.
+    pub fn load() -> Result<Self, Error> {
+        // libbpf's object stays where it is while anything refers to it; a process loads few.
+        let place: &'static mut MaybeUninit<OpenObject> =
+            Box::leak(Box::new(MaybeUninit::uninit()));
+        let mut opened = GangSchedulerSkelBuilder::default().open(place)?;
+        let cpus = libbpf_rs::num_possible_cpus()?;
+        if cpus > MAX_CPUS {
+            return Err(Error::TooManyCpus { cpus });
+        }
+        let constants = opened.maps.rodata_data.as_mut();
+        constants.expect("the scheduler has constants").cpu_count = cpus as u32;
+        let skeleton = opened.load()?;
+        Ok(Self {
+            attached: Vec::new(),
+            skeleton,
+        })
+    }
+
+    /// Adds the partition `index` of `cpus`; before [`Self::attach`].
+    ///
+    /// # Errors
+    /// It exists, has no CPU, or the share is no less than its window.
+    pub fn add_partition(
+        &mut self,
+        index: u32,
+        cpus: &[u16],
+        share: Option<Share>,
+    ) -> Result<(), Error> {
+        let mut new = types::new_partition {
+            index,
+            ..Default::default()
+        };
+        for &cpu in cpus {
+            new.cpus.word[usize::from(cpu / 64)] |= 1 << (cpu % 64);
+        }
+        if let Some(share) = share {
+            new.limit_ns = share.limit_ns;
+            new.window_ns = share.window_ns;
+        }
+        let what = format!("partition {index} of CPUs {cpus:?}");
+        tell(&mut self.skeleton.progs.add_partition, &mut new, what)
+    }
+
+    /// Makes room for gangs of `priority` in a partition; after [`Self::attach`]. Again is
+    /// no error.
+    ///
+    /// # Errors
+    /// There is no such partition, or the priority is not 1 to 99.
+    pub fn add_priority(&mut self, partition: u32, priority: u32) -> Result<(), Error> {
+        let what = format!("priority {priority} in partition {partition}");
+        let mut new = types::new_priority {
+            partition,
+            priority,
+        };
+        tell(&mut self.skeleton.progs.add_priority, &mut new, what)
+    }
+
+    /// Hands all threads of the normal class to the scheduler.
+    ///
+    /// # Errors
+    /// Another sched_ext scheduler is there, or the kernel refuses.
+    pub fn attach(&mut self) -> Result<(), Error> {
+        self.attached = vec![
+            self.skeleton.progs.on_switch.attach()?,
+            self.skeleton.maps.gang_scheduler.attach_struct_ops()?,
+        ];
+        // The scheduler goes first when they are dropped.
+        self.attached.reverse();
+        Ok(())
+    }
+
+    /// Makes the thread `tid` a member of a gang; what it forks from now on is, too.
+    ///
+    /// # Errors
+    /// There is no such thread.
+    pub fn join(&self, tid: i32, member: Membership) -> Result<(), Error> {
+        let thread = |error: io::Error| Error::Thread { tid, error };
+        let fd = sys::open_thread(tid).map_err(thread)?;
+        let key = fd.as_fd().as_raw_fd().to_ne_bytes();
+        let mut value = [0; 8];
+        value[..4].copy_from_slice(&member.partition.to_ne_bytes());
+        value[4..].copy_from_slice(&member.priority.to_ne_bytes());
+        self.skeleton
+            .maps
+            .memberships
+            .update(&key, &value, MapFlags::ANY)?;
+        // A change of class takes a runnable thread out of its queue and puts it into the
+        // one of its new gang.
+        sys::set_class(tid, libc::SCHED_OTHER, 0).map_err(thread)?;
+        if member.priority > 0 {
+            sys::set_class(tid, sys::SCHED_EXT, 0).map_err(thread)?;
+        }
+        Ok(())
+    }
+
+    /// What was counted.
+    ///
+    /// # Errors
+    /// The map cannot be read.
+    pub fn counters(&self) -> Result<Counters, Error> {
+        let mut sum = Counters::default();
+        let key = 0_u32.to_ne_bytes();
+        let values = self
+            .skeleton
+            .maps
+            .counters
+            .lookup_percpu(&key, MapFlags::ANY)?;
+        for value in values.unwrap_or_default() {
+            let field = |index: usize| {
+                let bytes = value[index * 8..index * 8 + 8].try_into();
+                u64::from_ne_bytes(bytes.expect("eight bytes"))
+            };
+            sum.refused_starts += field(0);
+            sum.policy_errors += field(1);
+        }
+        Ok(sum)
+    }
+
+    /// Why the kernel took all threads back; `None` while it has not.
+    pub fn exit_note(&self) -> Option<ExitNote> {
+        let note = &self.skeleton.maps.bss_data.as_ref()?.exit_note;
+        (note.kind != 0).then(|| ExitNote {
+            reason: text(&note.reason),
+            message: text(&note.message),
+        })
+    }
+}
+
+fn text(bytes: &[i8]) -> String {
+    let bytes: Vec<u8> = bytes.iter().map(|byte| byte.cast_unsigned()).collect();
+    let end = bytes.iter().position(|&byte| byte == 0);
+    String::from_utf8_lossy(&bytes[..end.unwrap_or(bytes.len())]).into_owned()
+}
+
+/// Runs one of the programs that the scheduler is told things by.
+fn tell<T>(program: &mut ProgramMut<'_>, context: &mut T, what: String) -> Result<(), Error> {
+    let size = size_of::<T>();
+    // SAFETY: these structures are plain numbers without padding, as C has them.
+    let bytes = unsafe { std::slice::from_raw_parts_mut(std::ptr::from_mut(context).cast(), size) };
+    let output = program.test_run(ProgramInput {
+        context_in: Some(bytes),
+        ..Default::default()
+    })?;
+    match output.return_value.cast_signed() {
+        0 => Ok(()),
+        error => Err(Error::Told {
+            what,
+            error: io::Error::from_raw_os_error(-error),
+        }),
+    }
+}
