@@ -86,14 +86,19 @@ static inline u64 head_of(u64 queue) {
     return vtime;
 }
 
-static inline void dispatch_best_effort(u32 cpu) {
+/* Chooses what runs on `cpu` next; `prev` ran until now and may go on, unless NULL. */
+static inline void dispatch_best_effort(u32 cpu, struct task_struct *prev) {
     u64 own = head_of(best_effort_queue(cpu));
     u64 shared = head_of(SHARED_QUEUE);
     bool own_first = own != NO_HEAD && (shared == NO_HEAD || is_before(own, shared));
     u64 first = own_first ? best_effort_queue(cpu) : SHARED_QUEUE;
     u64 second = own_first ? SHARED_QUEUE : best_effort_queue(cpu);
-    if (!scx_bpf_dsq_move_to_local(first))
-        scx_bpf_dsq_move_to_local(second);
+    u64 head = own_first ? own : shared;
+    bool prev_first = prev && (head == NO_HEAD || is_before(prev->scx.dsq_vtime, head));
+    if (!prev_first && (scx_bpf_dsq_move_to_local(first) || scx_bpf_dsq_move_to_local(second)))
+        return;
+    if (prev)
+        prev->scx.slice = SCX_SLICE_DEFAULT_NS;
 }
 
 #endif

@@ -50,8 +50,12 @@ void BPF_PROG(gang_runnable, struct task_struct *p, u64 enq_flags) {
     thread->partition = member.partition;
     thread->priority = member.priority;
     thread->preempted = 0;
-    if (member.priority)
-        count_runnable(member.partition, member.priority, true);
+    if (!member.priority)
+        return;
+    count_runnable(member.partition, member.priority, true);
+    /* It joined a gang while it runs: whether it may go on is dispatch's to decide. */
+    if (scx_bpf_task_running(p))
+        scx_bpf_kick_cpu(scx_bpf_task_cpu(p), SCX_KICK_PREEMPT);
 }
 
 SEC("struct_ops/gang_quiescent")
@@ -81,13 +85,12 @@ void BPF_PROG(gang_dispatch, s32 cpu, struct task_struct *prev) {
     struct cpu_state *state = cpu_state_of((u32)cpu);
     if (!state)
         return;
-    if (state->in_partition) {
-        bool runnable = prev && prev->scx.flags & SCX_TASK_QUEUED;
-        u32 priority = runnable ? priority_in(prev, state->partition) : RF_GANG_NO_PRIORITY;
-        if (dispatch_gang(state, (u32)cpu, prev, priority) != GANG_NONE)
-            return;
-    }
-    dispatch_best_effort((u32)cpu);
+    bool runnable = prev && prev->scx.flags & SCX_TASK_QUEUED;
+    struct thread_state *thread = runnable ? thread_state_of(prev) : NULL;
+    u32 priority = thread ? thread->priority : RF_GANG_NO_PRIORITY;
+    if (state->in_partition && dispatch_gang(state, (u32)cpu, prev, priority) != GANG_NONE)
+        return;
+    dispatch_best_effort((u32)cpu, thread && !priority ? prev : NULL);
 }
 
 SEC("struct_ops/gang_running")
@@ -103,14 +106,11 @@ void BPF_PROG(gang_stopping, struct task_struct *p, bool runnable) {
     if (!thread)
         return;
     thread->preempted = runnable;
+    /* With a rest of its slice it would come back past dispatch, whatever happened meanwhile. */
+    if (runnable && !(p->flags & TASK_IS_KERNEL_THREAD))
+        p->scx.slice = 0;
     if (!thread->priority)
         best_effort_stopped(p, thread);
-}
-
-/* A more important class took the CPU: what waits for it directly waits for its turn again. */
-SEC("struct_ops/gang_cpu_release")
-void BPF_PROG(gang_cpu_release, s32 cpu, struct scx_cpu_release_args *args) {
-    scx_bpf_reenqueue_local();
 }
 
 SEC("struct_ops.s/gang_init_task")
@@ -162,7 +162,6 @@ struct sched_ext_ops gang_scheduler = {
     .quiescent = (void *)gang_quiescent,
     .running = (void *)gang_running,
     .stopping = (void *)gang_stopping,
-    .cpu_release = (void *)gang_cpu_release,
     .init_task = (void *)gang_init_task,
     .init = (void *)gang_init,
     .exit = (void *)gang_exit,

@@ -225,48 +225,28 @@ static inline void enqueue_member(struct task_struct *p, struct thread_state *th
         scx_bpf_kick_cpu((s32)cpu, SCX_KICK_PREEMPT);
 }
 
-/* Gives a lock back for which nothing was started. */
+/*
+ * Gives a lock back for which nothing was started: at once, or when the member that held
+ * it until now has left.
+ */
 static inline void give_back(struct partition *partition, struct cpu_state *state, u32 cpu) {
     struct rf_cpu_set reschedule;
     u64 now_ns = bpf_ktime_get_ns();
+    rf_cpu_set_clear(&reschedule);
     bpf_spin_lock(&partition->lock);
-    rf_gang_stopping(&partition->gang, cpu, now_ns, &reschedule);
+    if (state->running) {
+        leave(partition, state, cpu, now_ns);
+    } else {
+        rf_gang_stopping(&partition->gang, cpu, now_ns, &reschedule);
+        state->held_priority = RF_GANG_NO_PRIORITY;
+    }
     bpf_spin_unlock(&partition->lock);
-    state->held_priority = RF_GANG_NO_PRIORITY;
     kick(&reschedule);
 }
 
-/* Chooses the member that runs on `cpu` next; `prev_priority` is that of `prev`, if it may go on. */
-static inline enum gang_outcome dispatch_gang(struct cpu_state *state, u32 cpu,
-                                              struct task_struct *prev, u32 prev_priority) {
-    u32 index = state->partition;
-    struct partition *partition = partition_of(index);
-    if (!partition)
-        return GANG_NONE;
-    u32 queued = highest_queued(index, cpu);
-    u32 priority = prev_priority >= queued ? prev_priority : queued;
-    if (!priority && !state->held_priority)
-        return GANG_NONE;
-    u64 now_ns = bpf_ktime_get_ns();
-    bpf_spin_lock(&partition->lock);
-    enum gang_outcome outcome = ask(partition, state, cpu, priority, now_ns);
-    bpf_spin_unlock(&partition->lock);
-    if (outcome != GANG_RUNS)
-        return outcome;
-    if (prev && priority == prev_priority) {
-        prev->scx.slice = SCX_SLICE_ENDLESS;
-        return GANG_RUNS;
-    }
-    if (scx_bpf_dsq_move_to_local(queue_of_cpu(cpu, priority)) ||
-        scx_bpf_dsq_move_to_local(queue_of_partition(index, priority)))
-        return GANG_RUNS;
-    give_back(partition, state, cpu);
-    return GANG_NONE;
-}
-
 /*
- * The kernel switches `cpu` to a member of `priority`, or to something else (0): what ran
- * there before has left.
+ * From now on `cpu` runs a member of `priority`, or something else (0): what ran there
+ * before has left.
  */
 static inline void switched(struct cpu_state *state, u32 cpu, u32 priority) {
     if (!state->held_priority && !state->leaving && !priority)
@@ -280,6 +260,7 @@ static inline void switched(struct cpu_state *state, u32 cpu, u32 priority) {
     struct rf_cpu_set told;
     enum rf_gang_status status = RF_GANG_OK;
     rf_cpu_set_clear(&told);
+    u32 held0=state->held_priority, running0=state->running, leaving0=state->leaving;
     u64 now_ns = bpf_ktime_get_ns();
     bpf_spin_lock(&partition->lock);
     rf_cpu_set_remove(&partition->leaving, cpu);
@@ -305,10 +286,41 @@ static inline void switched(struct cpu_state *state, u32 cpu, u32 priority) {
         struct counters *c = counted();
         if (c)
             c->refused_starts++;
+        bpf_printk("refused %d priority %d held %d running %d leaving %d status %d locked %d active %d", cpu, priority, held0, running0, leaving0, status, partition->gang.locked_priority, partition->gang.active_priority);
         scx_bpf_kick_cpu((s32)cpu, SCX_KICK_PREEMPT);
     }
     kick(&told);
     arm_share_timer(index, next_ns, now_ns);
+}
+
+/* Chooses the member that runs on `cpu` next; `prev_priority` is that of `prev`, if it may go on. */
+static inline enum gang_outcome dispatch_gang(struct cpu_state *state, u32 cpu,
+                                              struct task_struct *prev, u32 prev_priority) {
+    u32 index = state->partition;
+    struct partition *partition = partition_of(index);
+    if (!partition)
+        return GANG_NONE;
+    u32 queued = highest_queued(index, cpu);
+    u32 priority = prev_priority >= queued ? prev_priority : queued;
+    if (!priority && !state->held_priority)
+        return GANG_NONE;
+    u64 now_ns = bpf_ktime_get_ns();
+    bpf_spin_lock(&partition->lock);
+    enum gang_outcome outcome = ask(partition, state, cpu, priority, now_ns);
+    bpf_spin_unlock(&partition->lock);
+    if (outcome != GANG_RUNS)
+        return outcome;
+    if (prev && priority == prev_priority) {
+        /* No switch will tell that it runs, if it was no member of this gang before. */
+        switched(state, cpu, priority);
+        prev->scx.slice = SCX_SLICE_ENDLESS;
+        return GANG_RUNS;
+    }
+    if (scx_bpf_dsq_move_to_local(queue_of_cpu(cpu, priority)) ||
+        scx_bpf_dsq_move_to_local(queue_of_partition(index, priority)))
+        return GANG_RUNS;
+    give_back(partition, state, cpu);
+    return GANG_NONE;
 }
 
 #endif

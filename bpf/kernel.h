@@ -113,8 +113,6 @@ struct scx_init_task_args {
     bool fork;
 };
 
-struct scx_cpu_release_args;
-
 enum scx_exit_kind {
     SCX_EXIT_NONE,
 };
@@ -134,7 +132,6 @@ struct sched_ext_ops {
     void (*running)(struct task_struct *p);
     void (*stopping)(struct task_struct *p, bool runnable);
     void (*quiescent)(struct task_struct *p, u64 deq_flags);
-    void (*cpu_release)(s32 cpu, struct scx_cpu_release_args *args);
     s32 (*init_task)(struct task_struct *p, struct scx_init_task_args *args);
     s32 (*init)(void);
     void (*exit)(struct scx_exit_info *info);
@@ -193,7 +190,6 @@ void scx_bpf_dsq_insert(struct task_struct *p, u64 dsq_id, u64 slice, u64 enq_fl
 void scx_bpf_dsq_insert_vtime(struct task_struct *p, u64 dsq_id, u64 slice, u64 vtime,
                               u64 enq_flags) __ksym __weak;
 bool scx_bpf_dsq_move_to_local(u64 dsq_id) __ksym __weak;
-u32 scx_bpf_reenqueue_local(void) __ksym __weak;
 bool scx_bpf_task_running(const struct task_struct *p) __ksym;
 s32 scx_bpf_task_cpu(const struct task_struct *p) __ksym;
 void scx_bpf_error_bstr(char *fmt, unsigned long long *data, u32 data_size) __ksym;

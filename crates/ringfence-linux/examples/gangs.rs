@@ -1,6 +1,6 @@
 //! Three gangs and four best-effort loops on CPUs 0 to 3, for the seconds given.
 
-use std::sync::Arc;
+use std::sync::{Arc, Barrier};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -42,6 +42,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let end = Instant::now() + Duration::from_secs(seconds);
     let jobs: Arc<[AtomicU64; 4]> = Arc::default();
     let mut threads = Vec::new();
+    let joined = Arc::new(Barrier::new(10));
     for (gang, priority, period_ms, work_us, cpus) in [
         (1, 30, 10, 1000, &[0, 1, 2, 3][..]),
         (2, 20, 15, 3000, &[0, 1][..]),
@@ -49,6 +50,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     ] {
         for &cpu in cpus {
             let (scheduler, jobs) = (Arc::clone(&scheduler), Arc::clone(&jobs));
+            let joined = Arc::clone(&joined);
             threads.push(
                 thread::Builder::new()
                     .name(format!("gang{priority}"))
@@ -63,7 +65,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                             priority,
                         };
                         scheduler.join(tid, member).unwrap();
-                        let mut next = Instant::now();
+                        joined.wait();
+                let mut next = Instant::now();
                         while Instant::now() < end {
                             work(Duration::from_micros(work_us));
                             jobs[gang].fetch_add(1, Ordering::Relaxed);
@@ -83,6 +86,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             }
         })?);
     }
+    joined.wait();
+    std::fs::write("/tmp/ready", "")?;
     for thread in threads {
         thread.join().unwrap();
     }
