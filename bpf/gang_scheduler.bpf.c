@@ -71,7 +71,7 @@ SEC("struct_ops/gang_enqueue")
 void BPF_PROG(gang_enqueue, struct task_struct *p, u64 enq_flags) {
     struct thread_state *thread = thread_state_of(p);
     if (p->flags & TASK_IS_KERNEL_THREAD) {
-        u64 preempt = enq_flags & SCX_ENQ_WAKEUP ? SCX_ENQ_PREEMPT : 0;
+        u64 preempt = enq_flags & ENQ(WAKEUP) ? ENQ(PREEMPT) : 0;
         scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, SCX_SLICE_DEFAULT_NS, enq_flags | preempt);
     } else if (thread && thread->priority) {
         enqueue_member(p, thread, enq_flags);
@@ -165,7 +165,8 @@ struct sched_ext_ops gang_scheduler = {
     .init_task = (void *)gang_init_task,
     .init = (void *)gang_init,
     .exit = (void *)gang_exit,
-    .flags = SCX_OPS_ENQ_LAST,
+    /* Every thread that may run next comes to enqueue; by default these go straight to a CPU. */
+    .flags = SCX_OPS_ENQ_LAST | SCX_OPS_ENQ_EXITING | SCX_OPS_ENQ_MIGRATION_DISABLED,
     .timeout_ms = 30000,
     .name = "ringfence",
 };

@@ -213,7 +213,7 @@ static inline void enqueue_member(struct task_struct *p, struct thread_state *th
     u64 queue =
         pinned ? queue_of_cpu(cpu, priority) : queue_of_partition(thread->partition, priority);
     /* As SCHED_FIFO does: who was preempted goes on before its equals. */
-    u64 head = thread->preempted ? SCX_ENQ_HEAD : 0;
+    u64 head = thread->preempted ? ENQ(HEAD) : 0;
     scx_bpf_dsq_insert(p, queue, SCX_SLICE_ENDLESS, enq_flags | head);
     if (!pinned) {
         kick_for_waiting(p, thread->partition, priority);

@@ -153,12 +153,14 @@ struct bpf_perf_event_value {
 /* Of task_struct.flags (PF_KTHREAD). */
 #define TASK_IS_KERNEL_THREAD 0x00200000
 
-/* Relocated: their values differ from kernel to kernel. */
+/* Their values differ from kernel to kernel: ENQ() asks the running one. */
 enum scx_enq_flags {
     SCX_ENQ_WAKEUP = 1,
     SCX_ENQ_HEAD = 1 << 4,
     SCX_ENQ_PREEMPT = 1LLU << 32,
 };
+
+#define ENQ(name) bpf_core_enum_value(enum scx_enq_flags, SCX_ENQ_##name)
 
 enum scx_kick_flags {
     SCX_KICK_IDLE = 1,
@@ -167,6 +169,8 @@ enum scx_kick_flags {
 
 enum scx_ops_flags {
     SCX_OPS_ENQ_LAST = 1 << 1,
+    SCX_OPS_ENQ_EXITING = 1 << 2,
+    SCX_OPS_ENQ_MIGRATION_DISABLED = 1 << 4,
 };
 
 enum scx_dsq_id_flags {
