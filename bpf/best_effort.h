@@ -22,6 +22,14 @@ int bpf_iter_scx_dsq_new(struct bpf_iter_scx_dsq *it, u64 dsq_id, u64 flags) __k
 struct task_struct *bpf_iter_scx_dsq_next(struct bpf_iter_scx_dsq *it) __ksym;
 void bpf_iter_scx_dsq_destroy(struct bpf_iter_scx_dsq *it) __ksym;
 
+/* Whether a thread is scheduled here and is no gang's; the idle threads have number 0. */
+static inline bool is_best_effort(struct task_struct *p) {
+    struct thread_state *thread = thread_state_of(p);
+    return p->pid && !(p->flags & TASK_IS_KERNEL_THREAD) && p->policy != CLASS_FIFO &&
+           p->policy != CLASS_ROUND_ROBIN && p->policy != CLASS_DEADLINE &&
+           !(thread && thread->priority);
+}
+
 /* The weight of a thread of nice value 0. */
 #define NORMAL_WEIGHT 100U
 
@@ -53,15 +61,25 @@ static inline void best_effort_stopped(struct task_struct *p, struct thread_stat
     p->scx.dsq_vtime += ran_ns * NORMAL_WEIGHT / weight;
 }
 
+/* Idle CPUs that are tried before it is left to the next CPU that dispatches. */
+#define IDLE_CPUS_TRIED 4
+
 /* Wakes an idle CPU that may take the thread, if there is one. */
 static inline void wake_idle_cpu(struct task_struct *p, u32 cpu) {
     if (is_pinned(p)) {
         scx_bpf_kick_cpu((s32)cpu, SCX_KICK_IDLE);
         return;
     }
-    s32 idle = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
-    if (idle >= 0)
+    for (u32 i = 0; i < IDLE_CPUS_TRIED; i++) {
+        s32 idle = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
+        if (idle < 0)
+            return;
+        /* A throttled one is kicked when its budget is refilled. */
+        if (is_throttled((u32)idle))
+            continue;
         scx_bpf_kick_cpu(idle, SCX_KICK_IDLE);
+        return;
+    }
 }
 
 static inline void enqueue_best_effort(struct task_struct *p, u64 enq_flags) {

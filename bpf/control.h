@@ -36,6 +36,12 @@ struct new_partition {
 struct new_priority {
     u32 partition;
     u32 priority;
+    struct rf_budget tolerance; /* events a period */
+};
+
+struct new_domain {
+    struct rf_cpu_set cpus;
+    u64 period_ns;
 };
 
 /* Before the scheduler is attached: nothing of the partition runs yet. */
@@ -69,14 +75,45 @@ int add_partition(struct new_partition *new) {
     return 0;
 }
 
-/* Makes the queues of a priority; before its first member. */
+/* Starts to regulate best-effort work, whose counters user space has put in their place. */
+SEC("syscall")
+int add_domain(struct new_domain *new) {
+    u32 index = 0;
+    struct rf_cpu_set cpus = new->cpus;
+    u64 period_ns = new->period_ns;
+    struct domain *domain = bpf_map_lookup_elem(&domains, &index);
+    struct refill_timer *timer = bpf_map_lookup_elem(&refill_timers, &index);
+    if (!domain || !timer || domain->configured || period_ns < RF_BUDGET_MIN_PERIOD_NS)
+        return -EINVAL;
+    bpf_spin_lock(&domain->lock);
+    enum rf_regulator_status status = rf_regulator_init(&domain->regulator, &cpus);
+    bpf_spin_unlock(&domain->lock);
+    if (status != RF_REGULATOR_OK)
+        return -EINVAL;
+    domain->period_ns = period_ns;
+    domain->next_refill_ns = bpf_ktime_get_ns() + period_ns;
+    domain->configured = 1;
+    if (bpf_timer_init(&timer->timer, &refill_timers, CLOCK_MONOTONIC) ||
+        bpf_timer_set_callback(&timer->timer, refill_timer_fired) ||
+        bpf_timer_start(&timer->timer, domain->next_refill_ns, BPF_F_TIMER_ABS))
+        return -EINVAL;
+    return 0;
+}
+
+/* Makes the queues of a priority, or changes what it tolerates; before its first member. */
 SEC("syscall")
 int add_priority(struct new_priority *new) {
     u32 index = new->partition;
     u32 priority = new->priority;
+    struct rf_budget tolerance = new->tolerance;
     struct partition *partition = partition_of(index);
     if (!partition || !rf_gang_is_priority(priority))
         return -EINVAL;
+    u32 key = index * RF_GANG_PRIORITIES + priority;
+    struct rf_budget *listed = bpf_map_lookup_elem(&tolerances, &key);
+    if (!listed)
+        return -EINVAL;
+    *listed = tolerance;
     u32 count = partition->priorities;
     if (count >= RF_GANG_MAX_PRIORITY)
         return -EINVAL;

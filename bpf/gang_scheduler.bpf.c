@@ -90,6 +90,8 @@ void BPF_PROG(gang_dispatch, s32 cpu, struct task_struct *prev) {
     u32 priority = thread ? thread->priority : RF_GANG_NO_PRIORITY;
     if (state->in_partition && dispatch_gang(state, (u32)cpu, prev, priority) != GANG_NONE)
         return;
+    if (!may_use_memory((u32)cpu))
+        return;
     dispatch_best_effort((u32)cpu, thread && !priority ? prev : NULL);
 }
 
@@ -150,6 +152,19 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
     struct cpu_state *state = cpu_state_of(cpu);
     if (state && state->in_partition)
         switched(state, cpu, priority_in(next, state->partition));
+    meter_switch(cpu, is_best_effort(next));
+    return 0;
+}
+
+SEC("perf_event")
+int on_read_quantum(struct bpf_perf_event_data *context) {
+    meter_overflow(context, false);
+    return 0;
+}
+
+SEC("perf_event")
+int on_write_quantum(struct bpf_perf_event_data *context) {
+    meter_overflow(context, true);
     return 0;
 }
 

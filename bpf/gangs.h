@@ -16,7 +16,7 @@
 #ifndef RINGFENCE_BPF_GANGS_H
 #define RINGFENCE_BPF_GANGS_H
 
-#include "state.h"
+#include "regulation.h"
 
 /* What becomes of a CPU that asked for its most important waiting member. */
 enum gang_outcome {
@@ -51,16 +51,6 @@ static inline u64 queue_of_partition(u32 partition, u32 priority) {
 /* Whether a thread may run on the CPU that it is on alone. */
 static inline bool is_pinned(const struct task_struct *p) {
     return p->nr_cpus_allowed == 1 || p->migration_disabled;
-}
-
-/* Makes each CPU of the set think again. Global, so that it is verified once; answers 0. */
-__attribute__((noinline)) int kick(const struct rf_cpu_set *cpus) {
-    if (!cpus)
-        return 0;
-    for (u32 cpu = 0; cpu < RF_MAX_CPUS && cpu < cpu_count; cpu++)
-        if (rf_cpu_set_contains(cpus, cpu))
-            scx_bpf_kick_cpu((s32)cpu, SCX_KICK_PREEMPT);
-    return 0;
 }
 
 static inline void join(struct rf_cpu_set *into, const struct rf_cpu_set *from) {
@@ -242,6 +232,7 @@ static inline void give_back(struct partition *partition, struct cpu_state *stat
     }
     bpf_spin_unlock(&partition->lock);
     kick(&reschedule);
+    tell_regulator(state->partition);
 }
 
 /*
@@ -260,7 +251,6 @@ static inline void switched(struct cpu_state *state, u32 cpu, u32 priority) {
     struct rf_cpu_set told;
     enum rf_gang_status status = RF_GANG_OK;
     rf_cpu_set_clear(&told);
-    u32 held0=state->held_priority, running0=state->running, leaving0=state->leaving;
     u64 now_ns = bpf_ktime_get_ns();
     bpf_spin_lock(&partition->lock);
     rf_cpu_set_remove(&partition->leaving, cpu);
@@ -286,11 +276,11 @@ static inline void switched(struct cpu_state *state, u32 cpu, u32 priority) {
         struct counters *c = counted();
         if (c)
             c->refused_starts++;
-        bpf_printk("refused %d priority %d held %d running %d leaving %d status %d locked %d active %d", cpu, priority, held0, running0, leaving0, status, partition->gang.locked_priority, partition->gang.active_priority);
         scx_bpf_kick_cpu((s32)cpu, SCX_KICK_PREEMPT);
     }
     kick(&told);
     arm_share_timer(index, next_ns, now_ns);
+    tell_regulator(index);
 }
 
 /* Chooses the member that runs on `cpu` next; `prev_priority` is that of `prev`, if it may go on. */
@@ -308,6 +298,7 @@ static inline enum gang_outcome dispatch_gang(struct cpu_state *state, u32 cpu,
     bpf_spin_lock(&partition->lock);
     enum gang_outcome outcome = ask(partition, state, cpu, priority, now_ns);
     bpf_spin_unlock(&partition->lock);
+    tell_regulator(index);
     if (outcome != GANG_RUNS)
         return outcome;
     if (prev && priority == prev_priority) {

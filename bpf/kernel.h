@@ -67,8 +67,10 @@ enum bpf_map_type {
 enum {
     BPF_F_NO_PREALLOC = 1,
     BPF_LOCAL_STORAGE_GET_F_CREATE = 1,
-    BPF_ANY = 0,
+    BPF_F_TIMER_ABS = 1,
 };
+
+#define BPF_F_CURRENT_CPU 0xffffffffULL
 
 #define NULL ((void *)0)
 #define CLOCK_MONOTONIC 1
@@ -100,6 +102,7 @@ struct sched_ext_entity {
 
 struct task_struct {
     unsigned int flags;
+    unsigned int policy;
     int nr_cpus_allowed;
     const cpumask_t *cpus_ptr;
     unsigned short migration_disabled;
@@ -149,6 +152,13 @@ struct bpf_perf_event_value {
 };
 
 #pragma clang attribute pop
+
+/* Of task_struct.policy: SCHED_FIFO, SCHED_RR and SCHED_DEADLINE. */
+enum {
+    CLASS_FIFO = 1,
+    CLASS_ROUND_ROBIN = 2,
+    CLASS_DEADLINE = 6,
+};
 
 /* Of task_struct.flags (PF_KTHREAD). */
 #define TASK_IS_KERNEL_THREAD 0x00200000

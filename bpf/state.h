@@ -116,4 +116,14 @@ static inline struct counters *counted(void) {
     return bpf_map_lookup_elem(&counters, &zero);
 }
 
+/* Makes each CPU of the set think again. Global, so that it is verified once; answers 0. */
+__attribute__((noinline)) int kick(const struct rf_cpu_set *cpus) {
+    if (!cpus)
+        return 0;
+    for (u32 cpu = 0; cpu < RF_MAX_CPUS && cpu < cpu_count; cpu++)
+        if (rf_cpu_set_contains(cpus, cpu))
+            scx_bpf_kick_cpu((s32)cpu, SCX_KICK_PREEMPT);
+    return 0;
+}
+
 #endif

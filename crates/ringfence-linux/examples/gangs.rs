@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ringfence_linux::scheduler::{Membership, Scheduler, Share};
+use ringfence_linux::scheduler::{Membership, Scheduler, Share, Tolerance};
 use ringfence_linux::sys;
 
 fn cpu_time() -> Duration {
@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     scheduler.add_partition(0, &[0, 1, 2, 3], Some(share))?;
     scheduler.attach()?;
     for priority in [10, 20, 30] {
-        scheduler.add_priority(0, priority)?;
+        scheduler.add_priority(0, priority, Tolerance::UNLIMITED)?;
     }
     println!("attached");
     let scheduler = Arc::new(scheduler);

@@ -69,6 +69,24 @@ pub struct Share {
     pub window_ns: u64,
 }
 
+/// Best-effort traffic that a gang accepts of each CPU, in events a period; `u64::MAX` is
+/// unlimited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tolerance {
+    /// Events of the counter of reads.
+    pub reads: u64,
+    /// Events of the counter of writes.
+    pub writes: u64,
+}
+
+impl Tolerance {
+    /// Accepts everything.
+    pub const UNLIMITED: Self = Self {
+        reads: u64::MAX,
+        writes: u64::MAX,
+    };
+}
+
 /// What the scheduler counted since it was loaded, over all CPUs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
@@ -147,11 +165,20 @@ impl Scheduler {
     ///
     /// # Errors
     /// There is no such partition, or the priority is not 1 to 99.
-    pub fn add_priority(&mut self, partition: u32, priority: u32) -> Result<(), Error> {
+    pub fn add_priority(
+        &mut self,
+        partition: u32,
+        priority: u32,
+        tolerance: Tolerance,
+    ) -> Result<(), Error> {
         let what = format!("priority {priority} in partition {partition}");
         let mut new = types::new_priority {
             partition,
             priority,
+            tolerance: types::rf_budget {
+                reads: tolerance.reads,
+                writes: tolerance.writes,
+            },
         };
         tell(&mut self.skeleton.progs.add_priority, &mut new, what)
     }
