@@ -177,17 +177,17 @@ static inline void meter_overflow(struct bpf_perf_event_data *context, bool writ
         scx_bpf_kick_cpu((s32)cpu, SCX_KICK_PREEMPT);
 }
 
-/* Tells the regulator which gang of a partition runs now, whatever it heard before. */
-static inline void tell_regulator(u32 index) {
+/* Tells the regulator which gang of a partition runs now, whatever it heard before. Global: see kick. */
+__attribute__((noinline)) int tell_regulator(u32 index) {
     struct rf_cpu_set changed;
     struct partition *partition = partition_of(index);
     struct domain *domain = domain_of(0);
     if (!partition || !domain || index >= RF_MAX_PARTITIONS)
-        return;
+        return 0;
     u32 *told = &domain->told_priority[RF_INDEX(index, RF_MAX_PARTITIONS)];
     u32 priority = partition->gang.locked_priority;
     if (priority == *told)
-        return;
+        return 0;
     u32 key = index * RF_GANG_PRIORITIES + priority;
     struct rf_budget *listed = bpf_map_lookup_elem(&tolerances, &key);
     struct rf_budget tolerance = {0};
@@ -197,7 +197,7 @@ static inline void tell_regulator(u32 index) {
     /* Who changed it in between tells it himself. */
     if (partition->gang.locked_priority != priority || *told == priority) {
         bpf_spin_unlock(&domain->lock);
-        return;
+        return 0;
     }
     *told = priority;
     if (priority)
@@ -209,13 +209,14 @@ static inline void tell_regulator(u32 index) {
     tell_all(&changed, priority ? EVENT_THROTTLED : EVENT_UNTHROTTLED, 1);
     kick(&changed);
     if (!priority)
-        return;
+        return 0;
     /* What was left was left of a looser budget. */
     for (u32 cpu = 0; cpu < RF_MAX_CPUS && cpu < cpu_count; cpu++) {
         struct cpu_meters *meters = meters_of(cpu);
         if (meters)
             meters->reads.left = meters->writes.left = 0;
     }
+    return 0;
 }
 
 static int refill_timer_fired(void *map, u32 *index, struct refill_timer *timer) {
