@@ -42,6 +42,7 @@ struct new_priority {
 struct new_domain {
     struct rf_cpu_set cpus;
     u64 period_ns;
+    u64 sample_every; /* periods from one report of use to the next; 0: none */
 };
 
 /* Before the scheduler is attached: nothing of the partition runs yet. */
@@ -81,6 +82,7 @@ int add_domain(struct new_domain *new) {
     u32 index = 0;
     struct rf_cpu_set cpus = new->cpus;
     u64 period_ns = new->period_ns;
+    u64 sample_every = new->sample_every;
     struct domain *domain = bpf_map_lookup_elem(&domains, &index);
     struct refill_timer *timer = bpf_map_lookup_elem(&refill_timers, &index);
     if (!domain || !timer || domain->configured || period_ns < RF_BUDGET_MIN_PERIOD_NS)
@@ -91,6 +93,7 @@ int add_domain(struct new_domain *new) {
     if (status != RF_REGULATOR_OK)
         return -EINVAL;
     domain->period_ns = period_ns;
+    domain->sample_every = sample_every;
     domain->next_refill_ns = bpf_ktime_get_ns() + period_ns;
     domain->configured = 1;
     if (bpf_timer_init(&timer->timer, &refill_timers, CLOCK_MONOTONIC) ||

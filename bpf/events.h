@@ -12,14 +12,15 @@ enum event_kind {
     EVENT_GANG_ACTIVE = 1, /* place: partition; value: priority of the gang that runs, or 0 */
     EVENT_THROTTLED,       /* place: CPU */
     EVENT_UNTHROTTLED,     /* place: CPU; value: 1 if because no gang runs */
+    EVENT_USED,            /* place: CPU; value, writes: of best-effort work since the start */
 };
 
 struct event {
     u64 time_ns; /* CLOCK_MONOTONIC */
     u32 kind;
     u32 place;
-    u32 value;
-    u32 unused;
+    u64 value;
+    u64 writes;
 };
 
 struct {
@@ -30,7 +31,7 @@ struct {
 /* Events that found no room. */
 u64 lost_events;
 
-static inline void tell(u32 kind, u32 place, u32 value) {
+static inline void tell(u32 kind, u32 place, u64 value, u64 writes) {
     struct event *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
     if (!event) {
         __sync_fetch_and_add(&lost_events, 1);
@@ -40,7 +41,7 @@ static inline void tell(u32 kind, u32 place, u32 value) {
     event->kind = kind;
     event->place = place;
     event->value = value;
-    event->unused = 0;
+    event->writes = writes;
     bpf_ringbuf_submit(event, 0);
 }
 

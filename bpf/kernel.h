@@ -68,6 +68,7 @@ enum {
     BPF_F_NO_PREALLOC = 1,
     BPF_LOCAL_STORAGE_GET_F_CREATE = 1,
     BPF_F_TIMER_ABS = 1,
+    BPF_RB_NO_WAKEUP = 1,
 };
 
 #define BPF_F_CURRENT_CPU 0xffffffffULL
@@ -101,6 +102,7 @@ struct sched_ext_entity {
 };
 
 struct task_struct {
+    unsigned int __state;
     unsigned int flags;
     unsigned int policy;
     int nr_cpus_allowed;

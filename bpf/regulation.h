@@ -27,6 +27,8 @@ struct domain {
     u32 told_priority[RF_MAX_PARTITIONS];
     u64 period_ns;
     u64 next_refill_ns;
+    u64 sample_every; /* refills */
+    u64 refills;
 };
 
 /* One direction of a CPU's traffic. Also touched in NMI context. */
@@ -105,7 +107,7 @@ __attribute__((noinline)) int tell_all(const struct rf_cpu_set *cpus, u32 kind, 
         return 0;
     for (u32 cpu = 0; cpu < RF_MAX_CPUS && cpu < cpu_count; cpu++)
         if (rf_cpu_set_contains(cpus, cpu))
-            tell(kind, cpu, value);
+            tell(kind, cpu, value, 0);
     return 0;
 }
 
@@ -133,7 +135,7 @@ static inline void charge(struct domain *domain, struct cpu_meters *meters, u32 
     meters->reads.left = left.reads;
     meters->writes.left = left.writes;
     if (after && !before)
-        tell(EVENT_THROTTLED, cpu, 0);
+        tell(EVENT_THROTTLED, cpu, 0, 0);
 }
 
 /* Before best-effort work goes on here: whether it may. */
@@ -205,7 +207,7 @@ __attribute__((noinline)) int tell_regulator(u32 index) {
     else
         rf_regulator_gang_stopped(&domain->regulator, index, &changed);
     bpf_spin_unlock(&domain->lock);
-    tell(EVENT_GANG_ACTIVE, index, priority);
+    tell(EVENT_GANG_ACTIVE, index, priority, 0);
     tell_all(&changed, priority ? EVENT_THROTTLED : EVENT_UNTHROTTLED, 1);
     kick(&changed);
     if (!priority)
@@ -219,6 +221,15 @@ __attribute__((noinline)) int tell_regulator(u32 index) {
     return 0;
 }
 
+/* What best-effort work of each CPU has used so far, up to a quantum. */
+static inline void tell_used(void) {
+    for (u32 cpu = 0; cpu < RF_MAX_CPUS && cpu < cpu_count; cpu++) {
+        struct cpu_meters *meters = meters_of(cpu);
+        if (meters)
+            tell(EVENT_USED, cpu, meters->reads.total, meters->writes.total);
+    }
+}
+
 static int refill_timer_fired(void *map, u32 *index, struct refill_timer *timer) {
     struct rf_cpu_set unthrottled;
     struct domain *domain = domain_of(0);
@@ -229,6 +240,9 @@ static int refill_timer_fired(void *map, u32 *index, struct refill_timer *timer)
     bpf_spin_unlock(&domain->lock);
     tell_all(&unthrottled, EVENT_UNTHROTTLED, 0);
     kick(&unthrottled);
+    domain->refills++;
+    if (domain->sample_every && domain->refills % domain->sample_every == 0)
+        tell_used();
     domain->next_refill_ns += domain->period_ns;
     bpf_timer_start(&timer->timer, domain->next_refill_ns, BPF_F_TIMER_ABS);
     return 0;

@@ -1,11 +1,12 @@
 //! Three gangs and four best-effort loops on CPUs 0 to 3, for the seconds given.
 
-use std::sync::{Arc, Barrier};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ringfence_linux::scheduler::{Membership, Scheduler, Share, Tolerance};
+use ringfence_linux::counters::{CpuCounters, Source};
+use ringfence_linux::scheduler::{Membership, Regulation, Scheduler, Share, Tolerance};
 use ringfence_linux::sys;
 
 fn cpu_time() -> Duration {
@@ -34,8 +35,26 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     scheduler.add_partition(0, &[0, 1, 2, 3], Some(share))?;
     scheduler.attach()?;
+    let budget_ns: u64 = std::env::args().nth(2).unwrap_or("0".into()).parse()?;
+    let time = CpuCounters::open(Source::Time, 50_000, &[0, 1, 2, 3])?;
+    let tolerance = match budget_ns {
+        0 => Tolerance::UNLIMITED,
+        reads => Tolerance {
+            reads,
+            writes: u64::MAX,
+        },
+    };
+    if budget_ns > 0 {
+        scheduler.regulate(Regulation {
+            cpus: &[0, 1, 2, 3],
+            period_ns: 1_000_000,
+            sample_every: 1,
+            reads: &time,
+            writes: None,
+        })?;
+    }
     for priority in [10, 20, 30] {
-        scheduler.add_priority(0, priority, Tolerance::UNLIMITED)?;
+        scheduler.add_priority(0, priority, tolerance)?;
     }
     println!("attached");
     let scheduler = Arc::new(scheduler);
@@ -66,7 +85,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                         };
                         scheduler.join(tid, member).unwrap();
                         joined.wait();
-                let mut next = Instant::now();
+                        let mut next = Instant::now();
                         while Instant::now() < end {
                             work(Duration::from_micros(work_us));
                             jobs[gang].fetch_add(1, Ordering::Relaxed);

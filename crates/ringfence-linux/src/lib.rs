@@ -1,4 +1,5 @@
 //! Target `linux`: gang scheduling, throttling and measurement on a live kernel.
 
+pub mod counters;
 pub mod scheduler;
 pub mod sys;

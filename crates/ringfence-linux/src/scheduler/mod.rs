@@ -5,11 +5,12 @@
 
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, IntoRawFd};
 
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{Link, MapCore, MapFlags, OpenObject, ProgramInput, ProgramMut};
 
+use crate::counters::CpuCounters;
 use crate::sys;
 
 #[allow(missing_docs, clippy::all, clippy::undocumented_unsafe_blocks)]
@@ -41,6 +42,9 @@ pub enum Error {
         /// Its answer.
         error: io::Error,
     },
+    /// A counter cannot be used.
+    #[error("a counter cannot be shared with the scheduler: {0}")]
+    Counter(io::Error),
     /// A thread cannot join a gang.
     #[error("thread {tid} cannot join a gang: {error}")]
     Thread {
@@ -85,6 +89,21 @@ impl Tolerance {
         reads: u64::MAX,
         writes: u64::MAX,
     };
+}
+
+/// How best-effort work is regulated.
+#[derive(Clone, Copy)]
+pub struct Regulation<'a> {
+    /// CPUs that are held to the tolerances of gangs.
+    pub cpus: &'a [u16],
+    /// Nanoseconds from one refill to the next; at least 1000.
+    pub period_ns: u64,
+    /// Periods from one report of use to the next; 0: none.
+    pub sample_every: u64,
+    /// Counts reads, or the one thing that is counted.
+    pub reads: &'a CpuCounters,
+    /// Counts writes.
+    pub writes: Option<&'a CpuCounters>,
 }
 
 /// What the scheduler counted since it was loaded, over all CPUs.
@@ -147,11 +166,9 @@ impl Scheduler {
     ) -> Result<(), Error> {
         let mut new = types::new_partition {
             index,
+            cpus: cpu_set(cpus),
             ..Default::default()
         };
-        for &cpu in cpus {
-            new.cpus.word[usize::from(cpu / 64)] |= 1 << (cpu % 64);
-        }
         if let Some(share) = share {
             new.limit_ns = share.limit_ns;
             new.window_ns = share.window_ns;
@@ -183,17 +200,53 @@ impl Scheduler {
         tell(&mut self.skeleton.progs.add_priority, &mut new, what)
     }
 
+    /// Regulates best-effort work of `cpus`, refilling its budgets every `period_ns`; before
+    /// or after [`Self::attach`], once.
+    ///
+    /// # Errors
+    /// It is regulated already, there is no CPU, or the period is below 1 us.
+    pub fn regulate(&mut self, regulation: Regulation<'_>) -> Result<(), Error> {
+        let programs = &mut self.skeleton.progs;
+        let maps = &self.skeleton.maps;
+        for (counters, map, program) in [
+            (
+                Some(regulation.reads),
+                &maps.read_counters,
+                &mut programs.on_read_quantum,
+            ),
+            (
+                regulation.writes,
+                &maps.write_counters,
+                &mut programs.on_write_quantum,
+            ),
+        ] {
+            for (cpu, fd) in counters.into_iter().flat_map(CpuCounters::descriptors) {
+                let key = u32::from(cpu).to_ne_bytes();
+                map.update(&key, &fd.as_raw_fd().to_ne_bytes(), MapFlags::ANY)?;
+                // The link closes the descriptor that it is given.
+                let own = fd.try_clone_to_owned().map_err(Error::Counter)?;
+                let link = program.attach_perf_event(own.into_raw_fd())?;
+                self.attached.push(link);
+            }
+        }
+        let mut new = types::new_domain {
+            cpus: cpu_set(regulation.cpus),
+            period_ns: regulation.period_ns,
+            sample_every: regulation.sample_every,
+        };
+        let what = format!("regulation every {} ns", regulation.period_ns);
+        tell(&mut self.skeleton.progs.add_domain, &mut new, what)
+    }
+
     /// Hands all threads of the normal class to the scheduler.
     ///
     /// # Errors
     /// Another sched_ext scheduler is there, or the kernel refuses.
     pub fn attach(&mut self) -> Result<(), Error> {
-        self.attached = vec![
-            self.skeleton.progs.on_switch.attach()?,
-            self.skeleton.maps.gang_scheduler.attach_struct_ops()?,
-        ];
+        let switches = self.skeleton.progs.on_switch.attach()?;
+        let scheduler = self.skeleton.maps.gang_scheduler.attach_struct_ops()?;
         // The scheduler goes first when they are dropped.
-        self.attached.reverse();
+        self.attached.splice(0..0, [scheduler, switches]);
         Ok(())
     }
 
@@ -252,6 +305,14 @@ impl Scheduler {
             message: text(&note.message),
         })
     }
+}
+
+fn cpu_set(cpus: &[u16]) -> types::rf_cpu_set {
+    let mut set = types::rf_cpu_set::default();
+    for &cpu in cpus {
+        set.word[usize::from(cpu / 64)] |= 1 << (cpu % 64);
+    }
+    set
 }
 
 fn text(bytes: &[i8]) -> String {
