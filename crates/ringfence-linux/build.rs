@@ -21,20 +21,22 @@ fn main() {
     };
     println!("cargo:rerun-if-changed=../../bpf");
     println!("cargo:rerun-if-changed=../../policy/include");
-    SkeletonBuilder::new()
-        .source(root.join("bpf/gang_scheduler.bpf.c"))
-        .clang("clang-19")
-        .clang_args([
-            "-ffreestanding",
-            "-Wall",
-            "-Wextra",
-            "-Werror",
-            "-Wno-unused-parameter",
-            "-mcpu=v3",
-            &format!("-DRF_MAX_CPUS={MAX_CPUS}U"),
-            &format!("-D__TARGET_ARCH_{kernel_architecture}"),
-            "-I../../policy/include",
-        ])
-        .build_and_generate(output.join("gang_scheduler.skel.rs"))
-        .expect("clang-19 compiles bpf/gang_scheduler.bpf.c");
+    for program in ["gang_scheduler", "recorder"] {
+        SkeletonBuilder::new()
+            .source(root.join(format!("bpf/{program}.bpf.c")))
+            .clang("clang-19")
+            .clang_args([
+                "-ffreestanding",
+                "-Wall",
+                "-Wextra",
+                "-Werror",
+                "-Wno-unused-parameter",
+                "-mcpu=v3",
+                &format!("-DRF_MAX_CPUS={MAX_CPUS}U"),
+                &format!("-D__TARGET_ARCH_{kernel_architecture}"),
+                "-I../../policy/include",
+            ])
+            .build_and_generate(output.join(format!("{program}.skel.rs")))
+            .unwrap_or_else(|error| panic!("bpf/{program}.bpf.c: {error:?}"));
+    }
 }

@@ -6,11 +6,12 @@ use std::sync::{Mutex, PoisonError};
 
 use ringfence_record::{Section, WriteError, Writer};
 use ringfence_scenario::model::{Case, Program, Scenario};
+use ringfence_target::workload::{Class, ThreadEntry, TooManyThreads, Workload};
 
 use crate::machine::ExactMachine;
 use crate::machine::compute::{ComputeError, ComputeMachine, ComputeStream, Slowdown};
 use crate::machine::error::MachineError;
-use crate::os::{Class, Fault, Os, OsError, ThreadEntry, TooManyThreads, Workload};
+use crate::os::{Fault, Os, OsError};
 use crate::time::PS_PER_NS;
 
 /// How far a case has got.

@@ -12,7 +12,7 @@ use ringfence_analysis::case::{CaseRun, Interval};
 use ringfence_analysis::verdict::{ClaimKind, Outcome};
 use ringfence_scenario::model::*;
 use ringfence_scenario::platform::OsCosts;
-use ringfence_sim::plan::Plan;
+use ringfence_sim::plan::plan;
 
 fn costs(range: Range<u64>) -> impl Strategy<Value = OsCosts> {
     (range.clone(), range.clone(), range, 50 * US..1000 * US).prop_map(
@@ -384,7 +384,7 @@ proptest! {
     #[test]
     fn threads_stay_on_the_cores_that_they_may_use_and_the_plan_names(scenario in scenario(0..8000)) {
         let usable = usable_cores(&scenario);
-        let plan = Plan::of(&scenario).unwrap();
+        let plan = plan(&scenario).unwrap();
         for (run, plan) in cases(&scenario, None).iter().zip(&plan.cases) {
             for (thread, usable) in run.threads.iter().zip(&usable) {
                 prop_assert!(thread.occupations.iter().all(|on| usable.contains(&on.core)));

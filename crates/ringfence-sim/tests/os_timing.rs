@@ -7,7 +7,7 @@ use common::{case, cases, responses_ns};
 use ringfence_analysis::case::{CaseRun, Interval};
 use ringfence_scenario::model::*;
 use ringfence_scenario::platform::OsCosts;
-use ringfence_sim::plan::Plan;
+use ringfence_sim::plan::plan;
 
 const COSTS: OsCosts = OsCosts {
     context_switch_ns: 7 * US,
@@ -256,6 +256,6 @@ fn a_case_that_cannot_run_has_no_plan() {
         vec![],
         vec![work.clone(), work],
     );
-    let error = Plan::of(&many).unwrap_err().to_string();
+    let error = plan(&many).unwrap_err().to_string();
     assert!(error.contains("131070 threads"), "{error}");
 }

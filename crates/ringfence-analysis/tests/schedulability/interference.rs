@@ -9,7 +9,7 @@ use ringfence_analysis::schedulability::tolerance::{Fits, largest};
 use ringfence_analysis::schedulability::verdict::{PartitionVerdict, judge};
 use ringfence_scenario::model::{Access, Bandwidth, Program, Scenario};
 use ringfence_scenario::{Factors, NoFiles, load_platform, parse};
-use ringfence_sim::plan::Plan;
+use ringfence_sim::plan::plan;
 
 use crate::simulate::first_case;
 
@@ -164,7 +164,7 @@ fn camera(tolerance: &str) -> Scenario {
 
 /// Runs `with` on the problem of the scenario's only case.
 fn analysed<T>(scenario: &Scenario, with: impl Fn(&Problem<'_>) -> T) -> T {
-    let plan = Plan::of(scenario).unwrap();
+    let plan = plan(scenario).unwrap();
     let claims = &plan.cases[0].claims;
     with(&Problem {
         scenario,

@@ -7,7 +7,7 @@ use ringfence_analysis::schedulability::verdict::{PartitionVerdict, judge};
 use ringfence_record::Writer;
 use ringfence_record::event::Header;
 use ringfence_scenario::model::Scenario;
-use ringfence_sim::plan::Plan;
+use ringfence_sim::plan::plan;
 use ringfence_sim::run::{RunOptions, run};
 
 /// The first case of `scenario`, run and read back.
@@ -27,7 +27,7 @@ pub fn first_case(scenario: &Scenario) -> CaseRun {
 
 /// What the analysis says about the first case of `scenario`.
 pub fn verdicts(scenario: &Scenario) -> Vec<PartitionVerdict> {
-    let plan = Plan::of(scenario).unwrap();
+    let plan = plan(scenario).unwrap();
     let claims = &plan.cases[0].claims;
     let problem = Problem {
         scenario,

@@ -4,7 +4,8 @@ use ringfence_analysis::cache_share::ranges;
 use ringfence_analysis::duration::readable;
 use ringfence_scenario::model::Scenario;
 use ringfence_scenario::{Disk, quantity};
-use ringfence_sim::plan::{BudgetPlan, CasePlan, Plan};
+use ringfence_sim::plan::plan;
+use ringfence_target::plan::{BudgetPlan, CasePlan, Plan};
 
 use crate::arguments;
 use crate::commands::selection;
@@ -19,7 +20,7 @@ pub fn run(arguments: &arguments::Plan) -> Result<Outcome, Failure> {
 
 /// Prints the plan of a scenario.
 pub fn show(scenario: &Scenario, json: bool) -> Result<Outcome, Failure> {
-    let plan = Plan::of(scenario).map_err(|error| Failure::Error(error.to_string()))?;
+    let plan = plan(scenario).map_err(|error| Failure::Error(error.to_string()))?;
     if json {
         print_json(&plan)?;
     } else {

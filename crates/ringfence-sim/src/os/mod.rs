@@ -65,10 +65,8 @@ mod recorder;
 mod regulation;
 mod run_queue;
 mod timers;
-mod workload;
 
 pub(crate) use claims::claims;
-pub(crate) use regulation::{budget_lines, line_bytes};
 
 use ringfence_policy::CpuSet;
 use ringfence_policy::gang::GangError;
@@ -84,9 +82,9 @@ use jobs::Jobs;
 use meter::Meter;
 use recorder::Recorder;
 use regulation::Regulation;
+use ringfence_target::workload::{Class, Workload};
 use run_queue::{FairQueue, RealTimeQueue};
 use timers::{Timer, Timers};
-pub use workload::{Class, TaskEntry, ThreadEntry, TooManyThreads, Workload};
 
 /// An enforcer broken on purpose, to show that the verdict on a record catches it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -227,7 +225,7 @@ impl<'a, M: Machine> Os<'a, M> {
                 latency: platform.os.reschedule_latency_ns * PS_PER_NS,
                 tick: platform.os.tick_ns * PS_PER_NS,
             },
-            line_bytes: regulation::line_bytes(scenario),
+            line_bytes: ringfence_target::budget::line_bytes(scenario),
             now: 0,
             end: scenario.duration_ns * PS_PER_NS,
             timers: Timers::default(),

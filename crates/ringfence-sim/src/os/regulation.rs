@@ -4,13 +4,14 @@
 //! all of them share the last-level cache.
 
 use ringfence_policy::CpuSet;
-use ringfence_policy::regulator::{Budget, Charge, Domain, RegulatorError, events_per_period};
-use ringfence_scenario::model::{Scenario, Tolerance};
+use ringfence_policy::regulator::{Budget, Charge, Domain, RegulatorError};
+use ringfence_scenario::model::Scenario;
 
 use super::gangs::Gangs;
-use super::workload::Workload;
 use crate::machine::Picoseconds;
 use crate::time::PS_PER_NS;
+use ringfence_target::budget::{budget, line_bytes};
+use ringfence_target::workload::Workload;
 
 const PRIORITIES: usize = 100;
 
@@ -122,30 +123,6 @@ impl Regulation {
         let threshold = self.domain.threshold().unwrap_or(UNLIMITED);
         let bytes = |lines| (lines != u64::MAX).then(|| lines * u64::from(self.line_bytes));
         (bytes(threshold.reads), bytes(threshold.writes))
-    }
-}
-
-/// Bytes of an event that the regulator counts. Without memory nothing is
-/// counted, and the size only decides how a tolerance is rounded.
-pub(crate) fn line_bytes(scenario: &Scenario) -> u32 {
-    const WITHOUT_MEMORY: u32 = 64;
-    let memory = scenario.platform.memory.as_ref();
-    memory.map_or(WITHOUT_MEMORY, |memory| memory.line_bytes)
-}
-
-/// Lines that a rate allows in a period, rounded down.
-pub(crate) fn budget_lines(bytes_per_second: u64, period_ns: u64, line_bytes: u32) -> u64 {
-    events_per_period(bytes_per_second, period_ns, line_bytes)
-        .expect("a scenario's period is in range")
-}
-
-fn budget(tolerance: Tolerance, period_ns: u64, line_bytes: u32) -> Budget {
-    let lines = |bytes_per_second: Option<u64>| {
-        bytes_per_second.map_or(u64::MAX, |rate| budget_lines(rate, period_ns, line_bytes))
-    };
-    Budget {
-        reads: lines(tolerance.read_bytes_per_second),
-        writes: lines(tolerance.write_bytes_per_second),
     }
 }
 

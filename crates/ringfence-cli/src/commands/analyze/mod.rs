@@ -14,7 +14,7 @@ use ringfence_analysis::schedulability::tolerance::{self, LargestTolerance};
 use ringfence_analysis::schedulability::verdict::{PartitionVerdict, judge};
 use ringfence_scenario::model::{Case, Scenario, Scheduling};
 use ringfence_scenario::{Disk, Factors};
-use ringfence_sim::plan::Plan;
+use ringfence_sim::plan::plan;
 use serde::Serialize;
 
 use crate::arguments::Analyze;
@@ -119,7 +119,7 @@ fn one_gang_case(scenario: &Scenario) -> Result<&Case, Failure> {
 
 /// What the simulator promises about the machine in `case`.
 fn claims(scenario: &Scenario, case: &Case) -> Result<MachineClaims, Failure> {
-    let plan = Plan::of(scenario).map_err(|error| Failure::Error(error.to_string()))?;
+    let plan = plan(scenario).map_err(|error| Failure::Error(error.to_string()))?;
     let planned = plan.cases.iter().find(|planned| planned.name == case.name);
     let claims = planned.map(|planned| &planned.claims);
     Ok(MachineClaims {

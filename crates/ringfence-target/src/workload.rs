@@ -5,8 +5,6 @@ use std::ops::Range;
 use ringfence_record::event;
 use ringfence_scenario::model::{BestEffort, Case, ClassOfService, Gang, Program, Scenario, Task};
 
-use super::number;
-
 /// Everything that runs in one case.
 #[derive(Debug)]
 pub struct Workload<'a> {
@@ -71,7 +69,7 @@ impl Class {
     /// Cores that a thread of this class may use, ascending.
     pub fn cores(&self) -> Vec<u16> {
         match self {
-            Self::RealTime { core, .. } => vec![number(*core)],
+            Self::RealTime { core, .. } => vec![narrow(*core)],
             Self::BestEffort { cores, .. } => cores.clone(),
         }
     }

@@ -1,0 +1,208 @@
+//! What a run of a scenario would do, without doing it.
+
+use ringfence_record::event::Claims;
+use ringfence_scenario::model::{Case, ClassOfService, Gang, Scenario, Scheduling, Tolerance};
+use serde::Serialize;
+
+use crate::budget::{budget_lines, line_bytes};
+use crate::workload::{Class, ThreadEntry, TooManyThreads, Workload};
+
+/// Everything that a run would set up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Plan {
+    /// Name of the scenario.
+    pub scenario: String,
+    /// Name of the platform.
+    pub platform: String,
+    /// Length of each case, in nanoseconds.
+    pub duration_ns: u64,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// One for each case, in order.
+    pub cases: Vec<CasePlan>,
+}
+
+/// One case.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CasePlan {
+    /// Name.
+    pub name: String,
+    /// `fixed-priority` or `one-gang-at-a-time`.
+    pub scheduling: &'static str,
+    /// What the record will promise.
+    pub claims: Claims,
+    /// The shares of the last-level cache that it has; none without cache allocation.
+    pub classes_of_service: Vec<ClassPlan>,
+    /// The gangs that take part.
+    pub gangs: Vec<GangPlan>,
+    /// The threads, each with the cores that it may use.
+    pub threads: Vec<ThreadPlan>,
+}
+
+/// A share of the last-level cache.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ClassPlan {
+    /// Name.
+    pub name: String,
+    /// Ways that its lines may take, ascending.
+    pub ways: Vec<u16>,
+    /// Page colours of its memory, ascending.
+    pub colours: Vec<u16>,
+}
+
+/// One gang of a case.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct GangPlan {
+    /// Name.
+    pub name: String,
+    /// Name of its partition.
+    pub partition: String,
+    /// Priority, 1 to 99.
+    pub priority: u8,
+    /// Read traffic of each best-effort core while the gang runs.
+    pub read: BudgetPlan,
+    /// Write traffic of each best-effort core while the gang runs.
+    pub write: BudgetPlan,
+}
+
+/// A budget as it was asked for, and as it is applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct BudgetPlan {
+    /// What the scenario asks for; `None` is unlimited.
+    pub requested_bytes_per_second: Option<u64>,
+    /// Whole lines a period, never more than was asked for; `None` is unlimited
+    /// or, in a case without regulation, not applied.
+    pub applied_lines_per_period: Option<u64>,
+    /// The same in bytes per second.
+    pub applied_bytes_per_second: Option<u64>,
+}
+
+/// One thread of a case.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ThreadPlan {
+    /// Name, such as `dnn/0`.
+    pub name: String,
+    /// Name of its gang; `None` for best-effort work.
+    pub gang: Option<String>,
+    /// Cores that it may use; a real-time thread has one.
+    pub cores: Vec<u16>,
+    /// Name of its class of service; `None` is all of the cache.
+    pub class_of_service: Option<String>,
+}
+
+/// A case that cannot be planned.
+#[derive(Debug, thiserror::Error)]
+#[error("case `{case}`: {cause}")]
+pub struct PlanError {
+    /// Name of the case.
+    pub case: String,
+    /// Why.
+    pub cause: TooManyThreads,
+}
+
+impl Plan {
+    /// The plan of `scenario` on a target that promises `claims` of a case.
+    ///
+    /// # Errors
+    /// The first case that has too many threads to be run.
+    pub fn of(scenario: &Scenario, claims: impl Fn(&Case) -> Claims) -> Result<Self, PlanError> {
+        let plan = |case: &Case| {
+            plan_case(scenario, case, claims(case)).map_err(|cause| PlanError {
+                case: case.name.clone(),
+                cause,
+            })
+        };
+        Ok(Self {
+            scenario: scenario.name.clone(),
+            platform: scenario.platform.name.clone(),
+            duration_ns: scenario.duration_ns,
+            seed: scenario.seed,
+            cases: scenario.cases.iter().map(plan).collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+fn plan_case(scenario: &Scenario, case: &Case, claims: Claims) -> Result<CasePlan, TooManyThreads> {
+    let workload = Workload::new(scenario, case)?;
+    Ok(CasePlan {
+        name: case.name.clone(),
+        scheduling: match case.scheduling {
+            Scheduling::FixedPriority => "fixed-priority",
+            Scheduling::Gang => "one-gang-at-a-time",
+        },
+        claims,
+        classes_of_service: match case.cache_allocation {
+            true => scenario.classes_of_service.iter().map(plan_class).collect(),
+            false => Vec::new(),
+        },
+        gangs: workload
+            .gangs
+            .iter()
+            .map(|gang| plan_gang(scenario, case, gang))
+            .collect(),
+        threads: workload
+            .threads
+            .iter()
+            .map(|thread| plan_thread(scenario, case, &workload, thread))
+            .collect(),
+    })
+}
+
+fn plan_class(class: &ClassOfService) -> ClassPlan {
+    ClassPlan {
+        name: class.name.clone(),
+        ways: class.ways(),
+        colours: class.colours.clone(),
+    }
+}
+
+fn plan_gang(scenario: &Scenario, case: &Case, gang: &Gang) -> GangPlan {
+    let Tolerance {
+        read_bytes_per_second,
+        write_bytes_per_second,
+    } = gang.tolerance;
+    let budget = |requested: Option<u64>| {
+        let period_ns = scenario.regulation.period_ns;
+        let line_bytes = line_bytes(scenario);
+        let lines = requested
+            .filter(|_| case.regulation)
+            .map(|rate| budget_lines(rate, period_ns, line_bytes));
+        BudgetPlan {
+            requested_bytes_per_second: requested,
+            applied_lines_per_period: lines,
+            applied_bytes_per_second: lines.map(|lines| {
+                let bytes = u128::from(lines) * u128::from(line_bytes) * 1_000_000_000;
+                // Rounded down from a rate of 64 bits, so it has no more.
+                (bytes / u128::from(period_ns)) as u64
+            }),
+        }
+    };
+    GangPlan {
+        name: gang.name.clone(),
+        partition: scenario.partitions[gang.partition].name.clone(),
+        priority: gang.priority,
+        read: budget(read_bytes_per_second),
+        write: budget(write_bytes_per_second),
+    }
+}
+
+fn plan_thread(
+    scenario: &Scenario,
+    case: &Case,
+    workload: &Workload<'_>,
+    thread: &ThreadEntry<'_>,
+) -> ThreadPlan {
+    let class = workload.class_of_service(scenario, case, thread);
+    ThreadPlan {
+        name: workload.thread_name(thread),
+        gang: match thread.class {
+            Class::RealTime { task, .. } => {
+                let gang = workload.gangs[workload.tasks[task].gang];
+                Some(gang.name.clone())
+            }
+            Class::BestEffort { .. } => None,
+        },
+        cores: thread.class.cores(),
+        class_of_service: class.map(|class| class.name.clone()),
+    }
+}
