@@ -25,9 +25,9 @@ void bpf_iter_scx_dsq_destroy(struct bpf_iter_scx_dsq *it) __ksym;
 /* Whether a thread is scheduled here and is no gang's; the idle threads have number 0. */
 static inline bool is_best_effort(struct task_struct *p) {
     struct thread_state *thread = thread_state_of(p);
-    return p->pid && !(p->flags & TASK_IS_KERNEL_THREAD) && p->policy != CLASS_FIFO &&
-           p->policy != CLASS_ROUND_ROBIN && p->policy != CLASS_DEADLINE &&
-           !(thread && thread->priority);
+    return p->pid && (u32)p->tgid != agent_tgid && !(p->flags & TASK_IS_KERNEL_THREAD) &&
+           p->policy != CLASS_FIFO && p->policy != CLASS_ROUND_ROBIN &&
+           p->policy != CLASS_DEADLINE && !(thread && thread->priority);
 }
 
 /* The weight of a thread of nice value 0. */
@@ -35,8 +35,9 @@ static inline bool is_best_effort(struct task_struct *p) {
 
 #define NO_HEAD 0xffffffffffffffffULL
 
-/* No partition has this number. */
+/* No partition has these numbers. */
 #define SHARED_QUEUE (PARTITION_QUEUES + (u64)RF_MAX_PARTITIONS * QUEUES_A_PLACE)
+#define AGENT_QUEUE (SHARED_QUEUE + 1)
 
 /* The greatest virtual time at which a thread started. */
 static u64 best_effort_now;
@@ -87,6 +88,11 @@ static inline void enqueue_best_effort(struct task_struct *p, u64 enq_flags) {
     u64 vtime = p->scx.dsq_vtime;
     if (is_before(vtime, best_effort_now - SCX_SLICE_DEFAULT_NS))
         vtime = best_effort_now - SCX_SLICE_DEFAULT_NS;
+    if ((u32)p->tgid == agent_tgid) {
+        scx_bpf_dsq_insert(p, AGENT_QUEUE, SCX_SLICE_DEFAULT_NS, enq_flags);
+        wake_idle_cpu(p, cpu);
+        return;
+    }
     scx_bpf_dsq_insert_vtime(p, is_pinned(p) ? best_effort_queue(cpu) : SHARED_QUEUE,
                              SCX_SLICE_DEFAULT_NS, vtime, enq_flags);
     wake_idle_cpu(p, cpu);

@@ -15,17 +15,33 @@
 
 char _license[] SEC("license") = "GPL";
 
-/* The gang that a thread counts for when it becomes runnable now. */
+/* Whether a thread may run on a CPU of the partition. */
+static inline bool fits(struct task_struct *p, u32 partition) {
+    u32 cpu;
+    if (is_pinned(p)) {
+        struct cpu_state *state = cpu_state_of((u32)scx_bpf_task_cpu(p));
+        return state && state->in_partition && state->partition == partition;
+    }
+    if ((u32)p->nr_cpus_allowed >= cpu_count)
+        return true;
+    bpf_for(cpu, 0, cpu_count) {
+        struct cpu_state *state = cpu_state_of(cpu);
+        if (state && state->in_partition && state->partition == partition &&
+            bpf_cpumask_test_cpu(cpu, p->cpus_ptr))
+            return true;
+    }
+    return false;
+}
+
+/*
+ * The gang that a thread counts for when it becomes runnable now. One that no CPU of its
+ * partition could ever run would keep all gangs below it waiting: it counts for none.
+ */
 static inline struct membership effective(struct task_struct *p) {
     struct membership none = {0};
     struct membership *member = bpf_task_storage_get(&memberships, p, 0, 0);
-    if (!member || !rf_gang_is_priority(member->priority))
+    if (!member || !rf_gang_is_priority(member->priority) || !fits(p, member->partition))
         return none;
-    if (is_pinned(p)) {
-        struct cpu_state *state = cpu_state_of((u32)scx_bpf_task_cpu(p));
-        return state && state->in_partition && state->partition == member->partition ? *member
-                                                                                     : none;
-    }
     return *member;
 }
 
@@ -90,7 +106,7 @@ void BPF_PROG(gang_dispatch, s32 cpu, struct task_struct *prev) {
     u32 priority = thread ? thread->priority : RF_GANG_NO_PRIORITY;
     if (state->in_partition && dispatch_gang(state, (u32)cpu, prev, priority) != GANG_NONE)
         return;
-    if (!may_use_memory((u32)cpu))
+    if (scx_bpf_dsq_move_to_local(AGENT_QUEUE) || !may_use_memory((u32)cpu))
         return;
     dispatch_best_effort((u32)cpu, thread && !priority ? prev : NULL);
 }
@@ -135,6 +151,8 @@ s32 BPF_PROG(gang_init_task, struct task_struct *p, struct scx_init_task_args *a
 SEC("struct_ops.s/gang_init")
 s32 BPF_PROG(gang_init) {
     s32 error = scx_bpf_create_dsq(SHARED_QUEUE, -1);
+    if (!error)
+        error = scx_bpf_create_dsq(AGENT_QUEUE, -1);
     for (u32 cpu = 0; cpu < RF_MAX_CPUS && cpu < cpu_count && !error; cpu++)
         error = scx_bpf_create_dsq(best_effort_queue(cpu), -1);
     return error;

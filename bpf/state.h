@@ -95,6 +95,12 @@ struct {
     __type(value, struct counters);
 } counters SEC(".maps");
 
+/*
+ * The process that records and controls: its threads go before other best-effort work and
+ * are never throttled, so that a run that starves everything else can still be ended.
+ */
+u32 agent_tgid;
+
 /* CPU numbers of this machine lie below it; set before the programs are loaded. */
 const volatile u32 cpu_count = RF_MAX_CPUS;
 
