@@ -12,7 +12,7 @@ use crate::generate::{MS, Random};
 use crate::simulate::first_case;
 
 /// Sets in a run of all tests.
-const TASK_SETS: u64 = 12;
+const TASK_SETS: u64 = 8;
 
 const KIB: u64 = 1024;
 
@@ -42,7 +42,7 @@ fn scenario(seed: u64) -> Scenario {
         name: format!("board-{seed}"),
         description: String::new(),
         platform: load_platform(board).unwrap(),
-        duration_ns: 20 * MS,
+        duration_ns: 40 * MS,
         seed,
         regulation: Regulation { period_ns: MS },
         share: ShareLimit::Off,
@@ -70,7 +70,7 @@ fn scenario(seed: u64) -> Scenario {
 
 fn gang(random: &mut Random, priority: u8) -> Gang {
     let rate = random.pick(&[0, 0, 2_000_000, 10_000_000]);
-    let period_ns = random.pick(&[2 * MS, 5 * MS, 10 * MS]);
+    let period_ns = random.pick(&[5 * MS, 10 * MS, 20 * MS]);
     let first = random.within(0, 4) as u16;
     let threads = random.within(1, 5 - u64::from(first)) as u16;
     let phases: Vec<Phase> = (0..random.within(1, 3)).map(|_| phase(random)).collect();
