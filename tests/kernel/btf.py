@@ -11,8 +11,9 @@ MAGIC = b"\x9f\xeb\x01\x00\x18\x00\x00\x00"  # little-endian, version 1, no flag
 HEADER = struct.Struct("<8s4I")  # magic; offset and length of types, of strings
 TYPE = struct.Struct("<3I")  # name; kind, vlen; size or type
 KIND_FUNC, KIND_FUNC_PROTO = 12, 13
-# Bytes after a type: fixed, and for each of its vlen members.
-EXTRA = {1: (4, 0), 3: (12, 0), 4: (0, 12), 5: (0, 12), 6: (0, 8), 13: (0, 8), 14: (4, 0), 15: (0, 12), 17: (4, 0), 19: (0, 12)}
+# Bytes that follow a type, by its kind: always, and for each of its vlen members.
+FOLLOWING = {1: 4, 3: 12, 14: 4, 17: 4}
+FOLLOWING_EACH = {4: 12, 5: 12, 6: 8, 13: 8, 15: 12, 19: 12}
 
 
 class BtfError(Exception):
@@ -63,8 +64,7 @@ def functions(btf):
             found.append((name, reference))
         elif kind == KIND_FUNC_PROTO:
             prototypes[number] = struct.unpack_from(f"<{2 * vlen}I", btf, at)[::2]
-        fixed, each = EXTRA.get(kind, (0, 0))
-        at += fixed + each * vlen
+        at += FOLLOWING.get(kind, 0) + FOLLOWING_EACH.get(kind, 0) * vlen
     return {name_at(name): [name_at(parameter) for parameter in prototypes[prototype]] for name, prototype in found}
 
 

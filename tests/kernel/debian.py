@@ -13,6 +13,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -61,10 +62,10 @@ def locked():
         yield
 
 
-def machine_release():
+def machine_release(description="/etc/os-release"):
     """Code name of this machine's Debian release."""
-    with open("/etc/os-release", encoding="utf-8") as file:
-        fields = dict(line.rstrip("\n").replace('"', "").split("=", 1) for line in file if "=" in line)
+    lines = Path(description).read_text(encoding="utf-8").replace('"', "").splitlines()
+    fields = dict(line.split("=", 1) for line in lines if "=" in line)
     if fields.get("ID") != "debian" or "VERSION_CODENAME" not in fields:
         raise Unavailable(f"this is {fields.get('PRETTY_NAME', 'not Debian')}, whose apt has no Debian packages")
     return fields["VERSION_CODENAME"]
@@ -122,6 +123,7 @@ class Suite:
 
     def update(self):
         """Fetches the index from the first origin that has this suite."""
+        print(f"kernels: fetching the index of {self.name}", file=sys.stderr, flush=True)
         errors = []
         for uri, signed_by in origins():
             shutil.rmtree(self.folder, ignore_errors=True)

@@ -124,7 +124,7 @@ class Guest:
         self._process = None
         self._folder = None
         self._fixed = self._files(files or {}, programs, library_packages)
-        settings = "".join(f"{name} = {value}\n" for name, value in (sysctl or {}).items())
+        settings = "".join(f"{name.replace('.', '/')} {value}\n" for name, value in (sysctl or {}).items())
         self._fixed |= {
             "/etc/hostname": initramfs.text(f"{hostname}\n"),
             "/etc/passwd": initramfs.text("root:x:0:0:root:/root:/bin/sh\n"),
@@ -158,10 +158,11 @@ class Guest:
         command = [QEMU[self.kernel.architecture], "-M", machine, "-cpu", processor]
         command += ["-accel", f"tcg,thread={'multi' if self.is_parallel else 'single'}"]
         command += ["-smp", str(self.cpus), "-m", str(self.memory_mib), "-nodefaults", "-no-user-config"]
-        command += ["-display", "none", "-no-reboot", "-chardev", "file,id=console,path=console", "-serial", "chardev:console"]
-        command += ["-device", "virtio-serial-pci"]
+        command += ["-display", "none", "-no-reboot", "-device", "virtio-serial-pci"]
+        command += ["-chardev", "file,id=console,path=console", "-serial", "chardev:console"]
         for port in PORTS:
-            command += ["-chardev", f"file,id={port},path={port}", "-device", f"virtserialport,chardev={port},name={port}"]
+            command += ["-chardev", f"file,id={port},path={port}"]
+            command += ["-device", f"virtserialport,chardev={port},name={port}"]
         return [*command, "-kernel", str(self.kernel.image), "-initrd", "initrd", "-append", " ".join(line)]
 
     def start(self, script, *, collect=(), timeout_s=120):
@@ -241,8 +242,12 @@ class Guest:
         if missing:
             raise GuestError(f"the guest had no /{', /'.join(missing)} to collect when the script ended")
 
+    @property
+    def is_running(self):
+        return self._process is not None and self._process.poll() is None
+
     def _kill(self):
-        if self._process is not None and self._process.poll() is None:
+        if self.is_running:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
 

@@ -3,6 +3,7 @@
 
 import json
 import re
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ SUITES = ("trixie-backports", "trixie")
 # The series that a test takes which needs one kernel with sched_ext; then the newest of the others.
 PREFERRED = ("7.0", "6.19", "6.18")
 # Up to 6.18 the image is in linux-image, later in linux-binary, which linux-image then needs.
-PACKAGE = re.compile(r"linux-(?P<kind>image|binary)-(?P<version>\d+\.\d+\.\d+)(?:\+[^-]+)?-cloud-(?P<architecture>amd64|arm64)")
+PACKAGE = re.compile(r"linux-(?:image|binary)-(?P<version>\d+\.\d+\.\d+)(?:\+[^-]+)?-cloud-(?:amd64|arm64)")
 FACTS = "facts.json"
 
 
@@ -109,6 +110,7 @@ def newest(versions):
 
 def fetch(architecture, version, suite, package):
     """Fetches one kernel of the index."""
+    print(f"kernels: fetching {package}", file=sys.stderr, flush=True)
     with appearing(CACHE / architecture / version) as folder, tempfile.TemporaryDirectory(dir=CACHE) as unpacked:
         suite.unpack(architecture, [package], unpacked)
         images = [path for path in Path(unpacked).rglob("vmlinuz*") if path.is_file() and not path.is_symlink()]
@@ -134,6 +136,8 @@ def find(architecture, wanted):
                 return kernel
         try:
             return fetch(architecture, *choose(architecture, wanted))
+        except NotOffered:
+            raise
         except FetchError:
             # The index moves on, and old kernels leave.
             update()
@@ -149,7 +153,10 @@ def choose(architecture, wanted):
         if version is not None:
             return version, suite, packages[version]
         seen += packages
-    raise NotOffered(f"the index has no kernel {wanted} for {architecture}; it has {', '.join(seen)}")
+    raise NotOffered(
+        f"the index has no kernel {wanted} for {architecture}; it has {', '.join(seen)}. "
+        "`tests/kernel/kernels update` fetches it anew"
+    )
 
 
 def update():

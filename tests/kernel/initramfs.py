@@ -24,19 +24,22 @@ def library_folders(architecture, roots=()):
     folders = [root / "usr/lib" / triplet for root in roots] + [root / "lib" / triplet for root in roots]
     folders += [root / lib for root in roots for lib in ("usr/lib", "lib", "lib64", "usr/lib64")]
     if platform.machine() == machine:
-        folders += [f"/usr/local/lib/{triplet}", "/usr/local/lib", f"/lib/{triplet}", f"/usr/lib/{triplet}", "/lib64", "/lib", "/usr/lib"]
+        folders += [f"/usr/local/lib/{triplet}", "/usr/local/lib", f"/lib/{triplet}", f"/usr/lib/{triplet}"]
+        folders += ["/lib64", "/lib", "/usr/lib"]
     # The cross compiler's; tools/setup may have unpacked it.
     folders += [f"/usr/{triplet}/lib", ROOT / f".cache/root/usr/{triplet}/lib"]
     return [Path(folder) for folder in folders]
 
 
 def needs(program, architecture):
-    """(interpreter or nothing, shared libraries, run path) of an ELF file; nothing for other files."""
+    """(interpreter or nothing, shared libraries, run path) of a program or library; nothing for other files."""
     with open(program, "rb") as file:
         if file.read(4) != b"\x7fELF":
             return None, [], []
     environment = dict(os.environ, LC_ALL="C")
     text = subprocess.check_output(["readelf", "-hldW", program], text=True, env=environment)
+    if not re.search(r"Type: +(EXEC|DYN)", text):
+        return None, [], []  # an object file, of BPF for example
     machine = re.search(r"Machine: +(.*)", text)[1]
     if machine != MACHINES[architecture][1]:
         raise LibraryError(f"{program} is for {machine}; the guest is {architecture}")
