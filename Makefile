@@ -17,7 +17,7 @@ SHELL_FILES = $(shell git ls-files ':!fuzz/corpus' | xargs -r awk \
         'FNR == 1 && /^.!.*sh$$/ || FNR == 2 && /shellcheck shell=/ {print FILENAME} FNR == 2 {nextfile}')
 
 .PHONY: help demo test setup-demo setup-test build format format-check lint unit explore \
-        proofs mutants page-test fuzz bounds bench calibration results results-check framework \
+        proofs mutants page-test test-kernels fuzz bounds bench calibration results results-check framework \
         operation-counts docs generate clean
 
 help: ## List the commands
@@ -65,6 +65,9 @@ proofs: ## Prove the policy core with Frama-C WP and Z3
 
 page-test: ## Read the reports with readers that are not ours: Chromium, Perfetto's definitions
 	@$(WITH) tests/report/run
+
+test-kernels: setup-test ## The kernel tests on every Debian kernel whose sched_ext can be used, amd64 and arm64
+	@$(WITH) RINGFENCE_KERNELS=all python3 -m unittest discover -v -s tests/kernel
 
 mutants: setup-test ## Break the policy core in every listed way; writes docs/src/results/mutants.md
 	@$(WITH) python3 policy/mutants/run.py

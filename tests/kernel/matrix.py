@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+"""The kernels that tests run on.
+
+A test module says which of its classes need a kernel; each becomes a class a kernel, with
+`self.kernel` set:
+
+    def load_tests(loader, tests, pattern):
+        return matrix.on_kernels(loader, Boots)
+
+One kernel of each architecture by default; every one whose sched_ext can be used if
+RINGFENCE_KERNELS is `all`; or those that it names, such as `7.0 6.18.15`.
+"""
+
+import os
+import unittest
+
+import images
+from debian import ARCHITECTURES, Unavailable
+
+
+def kernels():
+    wanted = os.environ.get("RINGFENCE_KERNELS", "")
+    if wanted == "all":
+        every = [kernel for architecture in ARCHITECTURES for kernel in images.matrix(architecture)]
+        return [kernel for kernel in every if not kernel.why_unusable]
+    if wanted:
+        return [images.find(architecture, version) for architecture in ARCHITECTURES for version in wanted.split()]
+    return [images.preferred(architecture) for architecture in ARCHITECTURES]
+
+
+def on_kernels(loader, *cases):
+    """The tests of the classes, on every kernel; one that is skipped where there are no kernels."""
+    suite = unittest.TestSuite()
+    try:
+        found = kernels()
+    except Unavailable as error:
+        reason = f"kernel tests are skipped: {error}"
+        skipped = unittest.skip(reason)(type("Kernels", (unittest.TestCase,), {"test_kernels": lambda self: None}))
+        suite.addTests(loader.loadTestsFromTestCase(skipped))
+        return suite
+    for kernel in found:
+        for case in cases:
+            of_kernel = type(f"{case.__name__} on {kernel}", (case,), {"kernel": kernel, "__module__": case.__module__})
+            suite.addTests(loader.loadTestsFromTestCase(of_kernel))
+    return suite

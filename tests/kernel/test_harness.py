@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+"""The parts of the harness that need no guest."""
+
+import json
+import struct
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+import btf
+import debian
+import images
+import initramfs
+import kernel_log
+from debian import FetchError, Unavailable
+
+
+class KernelLog(unittest.TestCase):
+    FAILURES = (
+        "[    7.840650] Kernel panic - not syncing: Attempted to kill init! exitcode=0x00000100",
+        "[   85.747797] watchdog: BUG: soft lockup - CPU#0 stuck for 26s! [swapper/0:0]",
+        "[   13.057869] BUG: scheduling while atomic: victim/12/0x00000002",
+        "[    4.000001] kernel BUG at kernel/sched/core.c:123!",
+        "[    4.000001] Oops: general protection fault, probably for non-canonical address: 0000 [#1] SMP",
+        "[    4.000001] Unable to handle kernel NULL pointer dereference at virtual address 0000000000000008",
+        "[    4.000001] Internal error: Oops: 0000000096000004 [#1]  SMP",
+        "[    4.000001] WARNING: CPU: 1 PID: 12 at kernel/sched/ext.c:123 scx_claim_exit+0x10/0x20",
+        "[    4.000001] WARNING: kernel/sched/ext.c:123 at scx_claim_exit+0x10/0x20, CPU#1: victim/12",
+        "[   40.000001] rcu: INFO: rcu_preempt self-detected stall on CPU",
+        "[   40.000001] rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:",
+        "[   40.000001] rcu: INFO: rcu_preempt detected expedited stalls on CPUs/tasks: { 1-... }",
+        "[  140.000001] INFO: task victim:12 blocked for more than 120 seconds.",
+        "[   13.057869] watchdog: Watchdog detected hard LOCKUP on cpu 1",
+        "[   13.057869] victim invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0",
+        '[   13.057869] sched_ext: BPF scheduler "probe" disabled (runnable task stall)',
+        '[   13.057869] sched_ext: BPF scheduler "probe" disabled (runtime error)',
+        "[   13.057869][   T12] BUG: with the thread that printed it",
+    )
+    HARMLESS = (
+        "WARNING: what a program prints has no time",
+        "BUG: nor this",
+        '[    6.489956] sched_ext: BPF scheduler "probe" enabled',
+        '[    6.866746] sched_ext: BPF scheduler "probe" disabled (unregistered from user space)',
+        "[    0.000000] Warning: unable to open an initial console.",
+        "[    1.234567] rcu: Hierarchical RCU implementation.",
+    )
+
+    def test_failures_are_found(self):
+        for line in self.FAILURES:
+            with self.subTest(line):
+                self.assertEqual(kernel_log.failures(f"some program's words {line}\r\n"), [line])
+
+    def test_harmless_lines_are_not(self):
+        self.assertEqual(kernel_log.failures("\n".join(self.HARMLESS)), [])
+
+    def test_allowed_lines_are_not(self):
+        log = "\n".join(self.FAILURES[:3])
+        self.assertEqual(kernel_log.failures(log, ["soft lockup", r"scheduling.*victim/\d+"]), [self.FAILURES[0]])
+
+
+def made_btf(functions):
+    """BTF with these functions: parameter names by function name."""
+    strings, types = b"\0", b""
+
+    def name(text):
+        nonlocal strings
+        strings += text.encode() + b"\0"
+        return len(strings) - len(text) - 1
+
+    types += struct.pack("<4I", name("int"), 1 << 24, 4, 32)
+    for number, (function, parameters) in enumerate(functions.items()):
+        types += struct.pack("<3I", 0, btf.KIND_FUNC_PROTO << 24 | len(parameters), 0)
+        types += b"".join(struct.pack("<2I", name(parameter), 1) for parameter in parameters)
+        types += struct.pack("<3I", name(function), btf.KIND_FUNC << 24, 2 + 2 * number)
+    return btf.HEADER.pack(btf.MAGIC, 0, len(types), len(types), len(strings)) + types + strings
+
+
+class Types(unittest.TestCase):
+    FUNCTIONS = {
+        "scx_bpf_whole": ["cpu"],
+        "scx_bpf_split": ["cpu", "flags"],
+        "scx_bpf_split_impl": ["cpu", "flags", "aux"],
+        "scx_bpf_broken": ["cpu", "aux"],
+        "scx_bpf_alone": [],
+        "bpf_prog_put": ["aux"],
+    }
+
+    def test_a_hidden_parameter_that_was_left_in_is_found(self):
+        functions, unusable = btf.sched_ext_functions(made_btf(self.FUNCTIONS))
+        self.assertEqual(functions, ["scx_bpf_alone", "scx_bpf_broken", "scx_bpf_split", "scx_bpf_whole"])
+        self.assertEqual(unusable, ["scx_bpf_broken"])
+
+    def test_types_are_found_in_an_image(self):
+        types = made_btf(self.FUNCTIONS)
+        image = bytes(4096) + btf.MAGIC + bytes(100) + types + bytes(4096)
+        self.assertEqual(btf.of_image(image), types)
+
+    def test_an_image_without_types_or_of_another_compression_is_refused(self):
+        with self.assertRaisesRegex(btf.BtfError, "no BTF"):
+            btf.of_image(bytes(4096))
+        image = bytearray(8192)
+        image[0x202:0x206] = b"HdrS"
+        with self.assertRaisesRegex(btf.BtfError, "something else than zstd"):
+            btf.of_image(bytes(image))
+
+
+class Sources(unittest.TestCase):
+    def origins(self, **files):
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "sources.list.d").mkdir()
+            for name, text in files.items():
+                place = "sources.list" if name == "main" else "sources.list.d/" + name.replace("_", ".")
+                (Path(folder) / place).write_text(text, encoding="utf-8")
+            return debian.origins(folder, "bookworm")
+
+    def test_stanzas(self):
+        text = (
+            "# a comment\nTypes: deb deb-src\nURIs: http://one.example/debian\n# another\n http://two.example/debian\n"
+            "Suites: bookworm bookworm-updates\nComponents: main contrib\nSigned-By:\n -----BEGIN\n .\n key\n\n"
+            "Types: deb\nURIs: http://three.example/debian\nSuites: bookworm-security\nComponents: main\n\n"
+            "Types: deb-src\nURIs: http://four.example/debian\nSuites: bookworm\nComponents: main\n\n"
+            "Types: deb\nURIs: http://five.example/debian\nSuites: bookworm\nComponents: contrib\n"
+        )
+        signed = "\n -----BEGIN\n .\n key"
+        self.assertEqual(
+            self.origins(debian_sources=text),
+            [("http://one.example/debian", signed), ("http://two.example/debian", signed)],
+        )
+
+    def test_lines(self):
+        text = (
+            "# deb http://no.example/debian bookworm main\ndeb-src http://no.example/debian bookworm main\n"
+            "deb [arch=amd64 signed-by=/key.gpg] http://one.example/debian bookworm contrib main\n"
+        )
+        other = "deb http://two.example/debian/ bookworm main\ndeb http://three.example/apt stable main\n"
+        expected = [("http://one.example/debian", "/key.gpg"), ("http://two.example/debian/", None)]
+        self.assertEqual(self.origins(main=text, more_list=other, more_save=text), expected)
+
+    def test_another_distribution(self):
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8") as file:
+            file.write('PRETTY_NAME="Ubuntu 24.04"\nID=ubuntu\nID_LIKE=debian\nVERSION_CODENAME=noble\n')
+            file.flush()
+            with self.assertRaisesRegex(Unavailable, "this is Ubuntu 24.04, whose apt has no Debian packages"):
+                debian.machine_release(file.name)
+
+    def test_disabled_and_missing_sources(self):
+        with self.assertRaisesRegex(Unavailable, "no component main of Debian bookworm"):
+            text = "Types: deb\nURIs: http://one.example\nSuites: bookworm\nComponents: main\n"
+            self.origins(debian_sources=f"Enabled: no\n{text}")
+
+
+class Choice(unittest.TestCase):
+    """Of kernels, from an index and a cache that are made up."""
+
+    INDEX = {
+        "trixie-backports": [
+            "linux-binary-7.0.9+deb13-cloud-amd64", "linux-binary-7.0.13+deb13-cloud-amd64",
+            "linux-image-7.0.13+deb13-cloud-amd64", "linux-binary-unsigned-7.2.1+deb13-cloud-amd64",
+            "linux-image-6.18.5+deb13-cloud-amd64", "linux-image-7.0.13+deb13-cloud-amd64-dbg",
+        ],
+        "trixie": ["linux-image-6.18.9+deb13-cloud-amd64", "linux-image-6.12.107+deb13-cloud-amd64"],
+    }
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.cache = Path(folder.name)
+        for patch in (
+            mock.patch.object(debian, "CACHE", self.cache),
+            mock.patch.object(images, "CACHE", self.cache),
+            mock.patch.object(debian.Suite, "update", side_effect=AssertionError),
+            mock.patch.object(debian.Suite, "names", lambda suite, _pattern: sorted(self.INDEX[suite.name])),
+        ):
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def put(self, version, functions=50, unusable=()):
+        folder = self.cache / "amd64" / version
+        folder.mkdir(parents=True)
+        facts = {"sched_ext_functions": functions, "unusable_functions": list(unusable)}
+        (folder / images.FACTS).write_text(json.dumps(facts), encoding="utf-8")
+
+    def test_the_newest_of_each_series(self):
+        offered = images.offered("amd64")
+        self.assertEqual(list(offered), ["7.0.13", "7.0.9", "6.18.5", "6.12.107"])
+        self.assertEqual(images.newest(offered), {"7.0": "7.0.13", "6.18": "6.18.5", "6.12": "6.12.107"})
+
+    def test_a_series_or_a_version_of_the_index(self):
+        for wanted, package in (
+            ("7.0", "linux-binary-7.0.13+deb13-cloud-amd64"),
+            ("7.0.9", "linux-binary-7.0.9+deb13-cloud-amd64"),
+            ("6.12", "linux-image-6.12.107+deb13-cloud-amd64"),
+        ):
+            self.assertEqual(images.choose("amd64", wanted)[2], package)
+        with self.assertRaisesRegex(images.NotOffered, "no kernel 7.2 for amd64; it has 7.0.13"):
+            images.choose("amd64", "7.2")
+
+    def test_what_is_fetched_needs_no_index(self):
+        self.put("7.0.9")
+        with mock.patch.object(images, "choose", side_effect=AssertionError):
+            self.assertEqual(images.find("amd64", "7.0").version, "7.0.9")
+            self.assertEqual(images.find("amd64", "7.0.9").version, "7.0.9")
+
+    def test_an_old_index_is_fetched_anew(self):
+        fetch = mock.patch.object(images, "fetch", side_effect=[FetchError("gone"), "kernel"])
+        with fetch, mock.patch.object(images, "update") as update:
+            self.assertEqual(images.find("amd64", "7.0"), "kernel")
+            update.assert_called_once()
+
+    def test_the_preferred_one_can_be_used(self):
+        self.put("7.0.13", unusable=["scx_bpf_kick_cpu"])
+        self.put("6.18.5")
+        self.put("6.12.107", functions=0)
+        self.assertEqual(images.preferred("amd64").version, "6.18.5")
+        self.assertIn("1 of 50", images.find("amd64", "7.0").why_unusable)
+        self.assertEqual(images.find("amd64", "6.12").why_unusable, "sched_ext is off")
+
+
+class Libraries(unittest.TestCase):
+    def test_libraries_of_libraries_are_found_and_missing_ones_named(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            (folder / "inner.c").write_text("int inner(void) { return 1; }\n", encoding="utf-8")
+            (folder / "outer.c").write_text("int inner(void); int outer(void) { return inner(); }\n", encoding="utf-8")
+            (folder / "main.c").write_text("int outer(void); int main(void) { return outer(); }\n", encoding="utf-8")
+            for command in ("-shared -o libinner.so inner.c", "-shared -o libouter.so outer.c -L. -linner",
+                            "-o main main.c -L. -louter -Wl,-rpath,$ORIGIN -Wl,-rpath-link,."):
+                subprocess.run(["cc", *command.split()], cwd=folder, check=True)
+            machine = next(name for name, (kind, _) in initramfs.MACHINES.items() if kind == initramfs.platform.machine())
+            with self.assertRaisesRegex(initramfs.LibraryError, "libouter.so needs libinner.so"):
+                initramfs.with_libraries({"/bin/main": folder / "main"}, machine)
+            roots = [folder / "root"]
+            (folder / "root/usr/lib").mkdir(parents=True)
+            (folder / "libinner.so").rename(folder / "root/usr/lib/libinner.so")
+            found = initramfs.with_libraries({"/bin/main": folder / "main", "/etc/text": folder / "main.c"}, machine, roots)
+            self.assertEqual(found["/lib/libinner.so"], folder / "root/usr/lib/libinner.so")
+            self.assertEqual(found["/lib/libouter.so"], folder / "libouter.so")
+            self.assertIn("/lib/libc.so.6", found)
+            other = next(name for name in initramfs.MACHINES if name != machine)
+            with self.assertRaisesRegex(initramfs.LibraryError, f"the guest is {other}"):
+                initramfs.with_libraries({"/bin/main": folder / "main"}, other)
+
+
+if __name__ == "__main__":
+    unittest.main()
