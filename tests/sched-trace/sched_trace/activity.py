@@ -10,22 +10,37 @@ pre-emption   A hand-over to a higher gang while the last one still had a runnab
 run time      Of a gang: while a thread of it runs. CPU time: summed over its threads.
 """
 
+from typing import NamedTuple
+
 from .schedule import Observer
 
-# In the sequence of activations: events are missing here.
-MISSING = "?"
+
+class Activation(NamedTuple):
+    """A gang starts; `before`: the other gang that ran last, if any; `preempts` it or not."""
+
+    time_ns: int
+    gang: object
+    before: object
+    preempts: bool
 
 
 class PartitionActivity:
     """Of one partition."""
 
     def __init__(self):
+        # None stands for events that are missing.
         self.sequence = []
-        self.hand_overs = 0
         self.judged_ns, self.judged_since, self.first_ns = 0, None, None
         self.last, self.active, self.ready = None, set(), set()
-        self.ended, self.running_since = set(), {}
-        self.activations, self.preempted, self.run_ns = {}, {}, {}
+        self.ended, self.running_since, self.run_ns = set(), {}, {}
+
+    @property
+    def activations(self):
+        return [one for one in self.sequence if one is not None]
+
+    @property
+    def hand_overs(self):
+        return sum(one.before is not None for one in self.activations)
 
 
 class Activity(Observer):
@@ -56,7 +71,7 @@ class Activity(Observer):
                 self._stops(one, gang, now)
             for gang in sorted(partition.active - one.active, key=lambda gang: gang.priority):
                 one.running_since[gang] = now
-                self._starts(one, gang)
+                self._starts(one, gang, now)
             one.active = set(partition.active)
 
     @staticmethod
@@ -64,16 +79,13 @@ class Activity(Observer):
         one.run_ns[gang] = one.run_ns.get(gang, 0) + now - one.running_since.pop(gang)
 
     @staticmethod
-    def _starts(one, gang):
+    def _starts(one, gang, now):
         last = one.last
         if last is gang and gang not in one.ended:
             return
-        if last is not None and last is not gang:
-            one.hand_overs += 1
-            if last in one.ready and last.priority < gang.priority:
-                one.preempted[last] = one.preempted.get(last, 0) + 1
-        one.activations[gang] = one.activations.get(gang, 0) + 1
-        one.sequence.append(gang.name)
+        before = last if last is not gang else None
+        preempts = before is not None and before in one.ready and before.priority < gang.priority
+        one.sequence.append(Activation(now, gang, before, preempts))
         one.last = gang
         one.ended.discard(gang)
 
@@ -84,8 +96,12 @@ class Activity(Observer):
             self._close(one, loss.from_ns)
             one.last, one.active, one.ready = None, set(), set()
             one.ended.clear()
-            if one.sequence and one.sequence[-1] is not MISSING:
-                one.sequence.append(MISSING)
+            while one.sequence and (one.sequence[-1] is None or one.sequence[-1].time_ns > loss.from_ns):
+                one.sequence.pop()
+            if one.judged_ns:
+                one.sequence.append(None)
+            else:
+                one.first_ns, one.run_ns = None, {}
 
     def finish(self, now, line):
         for one in self.partitions.values():

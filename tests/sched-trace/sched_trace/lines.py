@@ -21,8 +21,9 @@ An event is the tuple
     LOST      -                          -                     -
 
 RUNS stands for the first event of a CPU if it is none of the above: it still says who
-runs. STARTED: what was before on this CPU was overwritten. LOST: so was what was between
-the event before on this CPU and this one; without a CPU (-1) it can be any. A comm is ""
+runs. STARTED: what was before on this CPU was overwritten, or it was recorded only from
+here on, as perf starts CPU by CPU. LOST: events between the one before on this CPU and
+this one are missing; without a CPU (-1) it can be any. A comm is ""
 and a pid -1 where the trace does not know them; and those of headers are no more than a
 hint, because tracefs prints there what the thread was called last. Names can hold any
 byte but NUL, and have at most 15, which is what makes lines with names such as
@@ -71,8 +72,7 @@ FORK_BODY = re.compile(rf"\s*(?:parent_)?comm={_NAME} (?:parent_)?pid=(\d+) chil
 LOST_LINE = re.compile(r"CPU:(\d+) \[(?:LOST )?(?:\d+ )?EVENTS(?: DROPPED)?\]")
 STARTED_LINE = re.compile(r"##### CPU (\d+) buffer started ####")
 # perf says how many, but of which CPU only if the sample has its header.
-PERF_LOST_LINE = re.compile(r".*PERF_RECORD_LOST")
-PERF_CPU = re.compile(r".*? \[(\d+)\] ")
+PERF_LOST_LINE = re.compile(r".*?(?:\[(\d+)\] +[^\[]*)?PERF_RECORD_LOST")
 # Of fractions of a second with so many digits.
 NS_PER_DIGIT = [10 ** (9 - digits) for digits in range(10)]
 READ = ("sched_switch", "sched_wakeup", "sched_wakeup_new", "sched_process_fork")
@@ -114,7 +114,8 @@ class Reader:
         self.cut_off = None
         self.digits = 0
         self.wakes = 0
-        self._seen = set()
+        # CPUs with an event, and those of which one has said who runs there.
+        self._seen, self._named = set(), set()
         self._lost = set()
         self._started = set()
         self._states = {}
@@ -136,6 +137,10 @@ class Reader:
                 self.digits = digits
             time = int(seconds + fraction) * NS_PER_DIGIT[digits]
             cpu = int(cpu)
+            if cpu not in self._seen:
+                self._seen.add(cpu)
+                if self.format == "perf":
+                    self._started.add(cpu)
             if self._lost or self._started:
                 yield from self._marks(time, (NO_CPU, cpu))
             event = self._event(time, cpu, int(current), comm.strip(), name, text, match.end())
@@ -166,9 +171,9 @@ class Reader:
                 return time, self.lines, FORK, cpu, current, body[1], int(body[2]), int(body[4]), body[3]
         else:
             self.ignored_events += 1
-            if cpu in self._seen or not _known(comm):
+            if cpu in self._named or not _known(comm):
                 return None
-            self._seen.add(cpu)
+            self._named.add(cpu)
             return time, self.lines, RUNS, cpu, current, comm, None, NO_PID, ""
         self._unreadable(text)
         return None
@@ -191,12 +196,9 @@ class Reader:
 
     def _without_match(self, text):
         """Anything but an event with the header of this file: that header, or a mark."""
-        lost = LOST_LINE.match(text)
+        lost = LOST_LINE.match(text) or PERF_LOST_LINE.match(text)
         if lost:
-            self._lost.add(int(lost[1]))
-        elif PERF_LOST_LINE.match(text):
-            cpu = PERF_CPU.match(text)
-            self._lost.add(int(cpu[1]) if cpu else NO_CPU)
+            self._lost.add(int(lost[1]) if lost[1] else NO_CPU)
         elif STARTED_LINE.match(text):
             self._started.add(int(STARTED_LINE.match(text)[1]))
         elif text.startswith("#"):

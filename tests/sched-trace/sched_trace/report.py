@@ -69,13 +69,13 @@ def _partition(partition, one):
         "judged_ns": one.judged_ns,
         "judged_from_s": _seconds(one.first_ns),
         "hand_overs": one.hand_overs,
-        "activations": sum(one.activations.values()),
+        "activations": len(one.activations),
         "gangs": [
             {
                 "name": gang.name,
                 "priority": gang.priority,
-                "activations": one.activations.get(gang, 0),
-                "preempted": one.preempted.get(gang, 0),
+                "activations": sum(each.gang is gang for each in one.activations),
+                "preempted": sum(each.preempts and each.before is gang for each in one.activations),
                 "run_ns": one.run_ns.get(gang, 0),
                 "cpu_ns": gang.cpu_ns,
             }
@@ -151,7 +151,7 @@ def _trace_lines(table):
     if trace["cut_off_line"]:
         yield f"  line {trace['cut_off_line']}, the last one, is cut off and was not read"
     for late in table["missing"]["late_starts"]:
-        yield f"  CPU {late['cpu']}: older events were overwritten; its first is at {late['at_s']} s"
+        yield f"  CPU {late['cpu']}: its events begin at {late['at_s']} s"
     if table["missing"]["runnable_before_the_trace"]:
         count = table["missing"]["runnable_before_the_trace"]
         yield f"  {count} times a member ran of which nothing was known before: what it was owed is not"

@@ -178,15 +178,24 @@ class Start(Rule):
         self._pending = []
 
     def member_starts(self, thread, before, now, line):
-        if before.gang is not thread.gang and not thread.gang.partition.unknown:
-            self._pending.append((thread, thread.cpu, thread.gang, now, line))
+        gang = thread.gang
+        if before.gang is gang or gang.partition.unknown:
+            return
+        higher = [
+            one for one in gang.partition.gangs
+            if one.priority > gang.priority and (one.running or one.waiting)
+        ]
+        if higher:
+            self._pending.append((thread, thread.cpu, gang, now, line, higher))
 
     def time_passes(self, now):
-        for thread, cpu, gang, started, line in self._pending:
-            higher = [one for one in gang.partition.ready if one.priority > gang.priority]
-            if not higher:
+        for thread, cpu, gang, started, line, higher in self._pending:
+            # Of what happened at one time the order of lines is no proof: both must hold,
+            # what was so at this line and what is so in the end.
+            ready = [one for one in higher if one.ready_since is not None and one.ready_since < started]
+            if gang.running.get(cpu) is not thread or not ready:
                 continue
-            first = min(higher, key=lambda one: one.ready_since)
+            first = min(ready, key=lambda one: one.ready_since)
             late = started - first.ready_since
             self.measured.setdefault("late start", array("q")).append(late)
             if self.bound_ns is not None and late > self.bound_ns:

@@ -48,7 +48,8 @@ class GangState:
     def __init__(self, gang, partition):
         self.name, self.priority, self.partition = gang.name, gang.priority, partition
         self.running, self.waiting = {}, {}
-        self.ready_since = self.ready_line = self.cpu_ns = 0
+        # Since it has had runnable threads, by the order of lines even within one time.
+        self.ready_since, self.ready_line, self.cpu_ns = None, 0, 0
 
     def __str__(self):
         return f"{self.name} (priority {self.priority})"
@@ -86,7 +87,7 @@ class Observer:
         """A member was switched in, where `before` ran."""
 
     def time_passes(self, now):
-        """All events before `now` have been told."""
+        """All events up to `now` have been told."""
 
     def doubt(self, loss):
         """What was told since `loss.from_ns` may be wrong; what is open has no known start."""
@@ -120,13 +121,15 @@ class Schedule:
         self.start = self.now = None
         self.line = 0
         self.losses, self.loss_counts = [], {"lost": 0, "unwoken": 0, "unknown": 0}
-        # (CPU, time): where older events were overwritten, and the first that was not.
+        # (CPU, time): whose first events are not in the trace, and when its events begin.
         self.late_starts = []
         self.ready_at_start = 0
-        self._open_losses, self._overwritten = {}, set()
+        self._open_losses, self._late = {}, set()
         self.from_ns, self.judging = from_ns, False
         self._boundaries = sorted({*assignment.boundaries(), from_ns})
-        self._partitions_touched, self._gangs_touched, self._cpus_touched = [], [], False
+        # Since the last event, and since the last time.
+        self._gangs_of_event, self._gangs_touched = [], set()
+        self._partitions_touched, self._cpus_touched = [], False
         self._observe(observers)
 
     def _observe(self, observers):
@@ -142,50 +145,62 @@ class Schedule:
 
     def feed(self, event):
         """Replays one event; none is earlier than the one before."""
-        time, self.line, kind, cpu, current, comm, state, pid, name = event
+        time, line, kind, cpu, current, comm, state, pid, name = event
         if time != self.now:
-            self._advance(time)
+            self._advance(time, line)
+        self.line = line
         if kind == SWITCH:
             self._switch(cpu, current, comm, state, pid, name)
         elif kind in (LOST, STARTED):
             for one in list(self.current) if cpu == NO_CPU else [cpu]:
-                if one in self.current:
+                if one in self._seen:
                     self._forget(one, "events were lost, says the trace")
-                elif one not in self._seen:
-                    self._overwritten.add(one)
+                else:
+                    self._starts_late(one)
         else:
             self._confirm(cpu, current, comm)
             if kind == WAKE:
                 self._wake(self._thread(pid, name, cpu))
             elif kind == FORK:
                 self._fork(state, comm, pid)
-        self._settle()
+        if self._gangs_of_event:
+            self._end_event()
 
-    def finish(self):
-        """Ends the trace."""
+    def finish(self, stops_by_cpu=False):
+        """Ends the trace; perf stops CPU by CPU, so what is lost up to the end is no loss."""
         if self.now is None:
             return
-        for told in self._on_time:
-            told(self.now + 1)
+        self._settle()
         for loss in self._open_losses.values():
             loss.to_ns = self.now
-            self._note(loss)
+            if not (stops_by_cpu and loss.kind == "lost"):
+                self._note(loss)
         for told in self._on_finish:
             told(self.now, self.line)
 
-    def _advance(self, time):
+    def _end_event(self):
+        for gang in self._gangs_of_event:
+            if not (gang.running or gang.waiting):
+                gang.ready_since = None
+            elif gang.ready_since is None:
+                gang.ready_since, gang.ready_line = self.now, self.line
+        self._gangs_touched.update(self._gangs_of_event)
+        self._gangs_of_event.clear()
+
+    def _advance(self, time, line):
+        """Time goes on: what holds now is what all events of the time before made."""
         if self.now is None:
             self.start = time
             for cpu in cpus_of(self.cpus):
                 why = "there is no event that says what runs there"
-                self._open_losses[cpu] = Loss("unknown", cpu, time, None, self.line, why)
-        elif self.judging:
-            for told in self._on_time:
-                told(time)
+                self._open_losses[cpu] = Loss("unknown", cpu, time, None, line, why)
+        else:
+            self._settle()
         while self._boundaries and self._boundaries[0] <= time:
             self.now = max(self._boundaries.pop(0), self.start)
             for thread in list(self.threads.values()):
                 self._classify(thread)
+            self._end_event()
             if not self.judging and self.now >= self.from_ns:
                 self._judge()
             self._settle()
@@ -194,6 +209,9 @@ class Schedule:
     def _judge(self):
         self.judging = self._cpus_touched = True
         self._partitions_touched = list(self.partitions)
+        self._run_times_from_now()
+
+    def _run_times_from_now(self):
         for thread in self.threads.values():
             thread.since = self.now
         for partition in self.partitions:
@@ -237,11 +255,11 @@ class Schedule:
             if gang:
                 gang.cpu_ns += self.now - thread.since
                 del gang.running[thread.cpu]
-                self._gangs_touched.append(gang)
+                self._gangs_of_event.append(gang)
         elif thread.state == WAITING:
             if gang:
                 del gang.waiting[thread.pid]
-                self._gangs_touched.append(gang)
+                self._gangs_of_event.append(gang)
             elif thread.kind == BEST_EFFORT:
                 self._best(thread).pop(thread.pid, None)
                 self._recount()
@@ -254,11 +272,11 @@ class Schedule:
             self._occupy(thread, cpu)
             if gang:
                 gang.running[cpu] = thread
-                self._gangs_touched.append(gang)
+                self._gangs_of_event.append(gang)
         elif state == WAITING:
             if gang:
                 gang.waiting[thread.pid] = thread
-                self._gangs_touched.append(gang)
+                self._gangs_of_event.append(gang)
             elif thread.kind == BEST_EFFORT:
                 self._best(thread)[thread.pid] = thread
                 self._recount()
@@ -333,7 +351,9 @@ class Schedule:
         elif thread.state == SLEEPING:
             why = f"{thread} ran, but nothing had woken it"
             partition = thread.gang and thread.gang.partition.name
-            self._lose(Loss("unwoken", cpu, thread.since, self.now, self.line, why, partition))
+            loss = Loss("unwoken", cpu, thread.since, self.now, self.line, why, partition)
+            self._note(loss)
+            self._lose(loss)
         elif thread.state == UNKNOWN and thread.kind == MEMBER:
             self.ready_at_start += 1
 
@@ -415,21 +435,34 @@ class Schedule:
             partition.unknown |= 1 << cpu
         if cpu not in self._open_losses:
             self._open_losses[cpu] = loss
-        for other in self.threads.values():
-            if other.state != RUNNING:
-                self._out(other)
-        self._lose(loss, noted=False)
+        self._know_only_running(loss)
 
-    def _lose(self, loss, noted=True):
-        if noted:
-            self._note(loss)
+    def _starts_late(self, cpu):
+        """Its first event, but not the first there was: up to now it may have woken anybody."""
+        self._late.add(cpu)
+        why = "its first events are not in the trace"
+        self._know_only_running(Loss("lost", cpu, self.start, self.now, self.line, why))
+        # All that counts begins here, so what was missing before does not count either.
+        self.losses.clear()
+        self.loss_counts = dict.fromkeys(self.loss_counts, 0)
+        self._run_times_from_now()
+
+    def _know_only_running(self, loss):
+        for thread in self.threads.values():
+            if thread.state != RUNNING:
+                self._out(thread)
+        self._lose(loss)
+
+    def _lose(self, loss):
         for told in self._on_doubt:
             told(loss)
         self._partitions_touched.extend(self.partitions)
         self._cpus_touched = True
 
     def _note(self, loss):
-        if loss.kind == "unknown" and loss.cpu in self._overwritten and loss.cpu in self.current:
+        if not self.judging:
+            return
+        if loss.kind == "unknown" and loss.cpu in self._late:
             self.late_starts.append((loss.cpu, loss.to_ns))
             return
         self.loss_counts[loss.kind] += 1
@@ -439,26 +472,25 @@ class Schedule:
     # Telling
 
     def _settle(self):
-        """Works out what one event changed as a whole, and tells it."""
+        """Works out what the events of one time changed together, and tells it."""
         partitions = self._partitions_touched
-        if self._gangs_touched:
-            for gang in self._gangs_touched:
-                self._update(gang)
-                if gang.partition not in partitions:
-                    partitions.append(gang.partition)
-            self._gangs_touched.clear()
-        if partitions:
-            if self.judging:
-                for partition in partitions:
-                    if not partition.unknown:
-                        for told in self._on_gangs:
-                            told(self, partition, self.now, self.line)
-            partitions.clear()
-        if self._cpus_touched:
-            self._cpus_touched = False
-            if self.judging:
+        for gang in self._gangs_touched:
+            self._update(gang)
+            if gang.partition not in partitions:
+                partitions.append(gang.partition)
+        if self.judging:
+            for partition in partitions:
+                if not partition.unknown:
+                    for told in self._on_gangs:
+                        told(self, partition, self.now, self.line)
+            if self._cpus_touched:
                 for told in self._on_cpus:
                     told(self, self.now, self.line)
+            for told in self._on_time:
+                told(self.now)
+        self._gangs_touched.clear()
+        partitions.clear()
+        self._cpus_touched = False
 
     def _update(self, gang):
         partition = gang.partition
@@ -466,11 +498,10 @@ class Schedule:
             partition.active.add(gang)
         else:
             partition.active.discard(gang)
-        ready = bool(gang.running or gang.waiting)
+        ready = gang.ready_since is not None
         if ready != (gang in partition.ready):
             if ready:
                 partition.ready.add(gang)
-                gang.ready_since, gang.ready_line = self.now, self.line
             else:
                 partition.ready.discard(gang)
             partition.top = max(partition.ready, key=lambda one: one.priority, default=None)
