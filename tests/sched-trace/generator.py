@@ -50,8 +50,9 @@ class Machine:
 
     fault: None, "overlap" (the new gang does not wait for the old one to stop), "beside"
     (a lower gang starts beside a higher one), "run-on" (a lower gang does not give way),
-    "blocked" (after a gang ended the next one waits), "left-out" (one member does),
-    "idle" (best-effort work does) or "placement" (a member runs on another partition's CPU).
+    "blocked" (after a gang ended the next one waits), "left-out" (one member does) or
+    "idle" (best-effort work does). It strikes once, if there is an opportunity, and other
+    threads may make up for it: whether a rule is broken is for the oracle to say.
     """
 
     def __init__(self, seed, cpus=4, partitions=1, gangs=4, unit_ns=1, share=None, fault=None):

@@ -46,13 +46,12 @@ def extend(machine, by_ns, from_ns):
     return None
 
 
-def drop_switch(machine, draw):
-    """Without one switch, which neither is the first nor the last event of its CPU."""
+def drop_switch(machine, draw, from_ns):
+    """Without one switch of the time from then on, which another one of its CPU follows."""
     events = machine.events
     inner = [
         index for index, event in enumerate(events)
-        if event.kind == "switch"
-        and any(each.cpu == event.cpu for each in events[:index])
+        if event.kind == "switch" and event.time >= from_ns
         and any(each.cpu == event.cpu and each.kind == "switch" for each in events[index + 1:])
     ]
     index = draw.choice(inner)

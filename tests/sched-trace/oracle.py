@@ -115,7 +115,8 @@ def late_starts(machine):
     """
     running, waiting, since = list(machine.idle), set(), {}
     starts, in_the_end = [], {}
-    for event in machine.events:
+    events = machine.events
+    for event in events:
         to, time = event.to, event.time
         if event.kind == "wake":
             waiting |= {to} - set(running)
@@ -136,5 +137,6 @@ def late_starts(machine):
             since[index, priority] for index, priority in ready & set(since)
             if index == to.partition and priority > to.priority and since[index, priority] < time
         ]
-        if late and running[cpu] is to:
+        # How long that goes on after the last event is not known.
+        if late and running[cpu] is to and time < events[-1].time:
             yield "start", min(late), time

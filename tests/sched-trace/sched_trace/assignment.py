@@ -41,7 +41,7 @@ MAX_PRIORITY = 99
 KERNEL_NAMES = (
     "kthreadd kworker/* ksoftirqd/* ktimers/* migration/* cpuhp/* idle_inject/* irq/* irq_work/* "
     "rcu_* rcub/* rcuc/* rcuo[gps]/* pool_workqueue_* kdevtmpfs "
-    "khungtaskd oom_reaper writeback kcompactd[0-9]* kswapd[0-9]* khugepaged ksmd kauditd "
+    "kdamond.* khungtaskd oom_reaper writeback kcompactd[0-9]* kswapd[0-9]* khugepaged ksmd kauditd "
     "watchdogd watchdog/* kthrotld kblockd kintegrityd jbd2/* ext4-* xfsaild/* scsi_eh_* scsi_tmf_* "
     "ata_sff md edac-poller devfreq_wq hwrng psimon spi[0-9]* mmcqd/* nvme-* cfg80211 zswap* "
     "vballoon stopper/* posixcputmr/* pr/* sched_ext_* scx_*_helper backlog_napi/* napi/* "

@@ -22,12 +22,12 @@ class Finding:
         self.rule, self.partition, self.cpus, self.threads, self.text = rule, partition, cpus, threads, text
         self.from_ns, self.from_line = began
         self.to_ns, self.to_line = ended
-        # False if events are missing in that stretch.
-        self.certain = True
+        # When it was found; False if events are missing in that stretch.
+        self.seen_ns, self.certain = self.to_ns, True
 
 
 class Findings:
-    """All breaches, in order of their ends."""
+    """All breaches, in the order in which they were found."""
 
     def __init__(self):
         self.kept = []
@@ -41,7 +41,7 @@ class Findings:
     def doubt(self, rule, loss):
         """Those of a rule that a loss may have made."""
         for finding in reversed(self.kept):
-            if finding.to_ns <= loss.from_ns:
+            if finding.seen_ns <= loss.from_ns:
                 break
             concerned = rule.concerns(loss, finding.partition, finding.cpus)
             if finding.rule == rule.name and finding.certain and concerned:
@@ -75,9 +75,13 @@ class Rule(Observer):
         self.measured = {}
         self.open = {}
 
-    def begin(self, key, now, line, evidence):
-        """Something is so from now on; evidence: (partition, CPUs, threads, text)."""
-        self.open[key] = (now, line, evidence)
+    def begin(self, key, now, line, *what):
+        """Something is so from now on; `evidence` of it is only taken if it can be needed."""
+        self.open[key] = (now, line, None if self.bound_ns is None else self.evidence(*what))
+
+    def evidence(self, *what):
+        """(partition, CPUs, threads, text) of a finding."""
+        raise NotImplementedError
 
     def end(self, key, now, line, label=None):
         """It is no longer so; it was measured under a label, or not at all."""
@@ -100,8 +104,8 @@ class Rule(Observer):
         ))
 
     def doubt(self, loss):
-        for key, (_, _, (partition, cpus, _, _)) in list(self.open.items()):
-            if self.concerns(loss, partition, cpus):
+        for key, (_, _, evidence) in list(self.open.items()):
+            if evidence is None or self.concerns(loss, *evidence[:2]):
                 del self.open[key]
         self.findings.doubt(self, loss)
 
@@ -126,12 +130,11 @@ class OneGang(Rule):
     def gangs_changed(self, schedule, partition, now, line):
         if len(partition.active) > 1:
             if partition not in self.open:
-                self.begin(partition, now, line, self._evidence(partition))
+                self.begin(partition, now, line, partition)
         elif partition in self.open:
             self.end(partition, now, line, "overlap")
 
-    @staticmethod
-    def _evidence(partition):
+    def evidence(self, partition):
         gangs = sorted(partition.active, key=lambda gang: -gang.priority)
         runs = [(cpu, thread) for gang in gangs for cpu, thread in gang.running.items()]
         names = " and ".join(str(gang) for gang in gangs)
@@ -162,20 +165,29 @@ class Placement(Rule):
         return False
 
 
+class LateStart:
+    """A start beside higher gangs, runnable since when, until it is known how late it is."""
+
+    def __init__(self, started, higher, finding):
+        self.started, self.higher, self.finding, self.late = started, higher, finding, 0
+
+
 class Start(Rule):
     """A lower gang starts on no CPU while a thread of a higher one is runnable.
 
-    Starts: a member is switched in where no member of its gang ran. Measured is for how
-    long the higher gang had been runnable. Bound: --late-start-us; a scheduler decides
-    before the switch is in the trace, so a decision can be under way when another gang
-    wakes up.
+    Starts: a member is switched in where no member of its gang ran. Measured is how far
+    from the edge of the stretch in which the higher gang is runnable that is, the nearer
+    one. Bound: --late-start-us; a scheduler decides before the switch is in the trace, so
+    the decision may be older than the wake-up of the higher gang, or newer than its end.
+    Of events of one time the order of lines is no proof: the higher gang has to be
+    runnable at this line and when all of that time has happened.
     """
 
     name = "start"
 
     def __init__(self, findings, bound_ns):
         super().__init__(findings, bound_ns)
-        self._pending = []
+        self._fresh, self._waiting = [], []
 
     def member_starts(self, thread, before, now, line):
         gang = thread.gang
@@ -186,34 +198,56 @@ class Start(Rule):
             if one.priority > gang.priority and (one.running or one.waiting)
         ]
         if higher:
-            self._pending.append((thread, thread.cpu, gang, now, line, higher))
+            self._fresh.append((thread, thread.cpu, gang, line, higher))
 
     def time_passes(self, now):
-        for thread, cpu, gang, started, line, higher in self._pending:
-            # Of what happened at one time the order of lines is no proof: both must hold,
-            # what was so at this line and what is so in the end.
-            ready = [one for one in higher if one.ready_since is not None and one.ready_since < started]
-            if gang.running.get(cpu) is not thread or not ready:
-                continue
-            first = min(ready, key=lambda one: one.ready_since)
-            late = started - first.ready_since
-            self.measured.setdefault("late start", array("q")).append(late)
-            if self.bound_ns is not None and late > self.bound_ns:
-                self._report(thread, cpu, gang, started, line, first, late)
-        self._pending.clear()
+        for thread, cpu, gang, line, higher in self._fresh:
+            higher = [one for one in higher if one.ready_since is not None and one.ready_since < now]
+            if higher and gang.running.get(cpu) is thread:
+                first = min(higher, key=lambda one: one.ready_since)
+                self._waiting.append(LateStart(
+                    now, {one: one.ready_since for one in higher},
+                    self._finding(thread, cpu, gang, now, line, first),
+                ))
+        self._fresh.clear()
+        if self._waiting:
+            self._waiting = [start for start in self._waiting if not self._measure(start, now)]
 
-    def _report(self, thread, cpu, gang, started, line, higher, late):
-        others = list(higher.running.values()) or list(higher.waiting.values())
-        other = others[0]
-        self.findings.add(Finding(
+    def _measure(self, start, now, ends=False):
+        """Whether the nearer edges are known by now; if so, or if the trace ends, that is it."""
+        for gang, began in list(start.higher.items()):
+            before, after = start.started - began, now - start.started
+            if gang.ready_since != began or after >= before or ends:
+                start.late = max(start.late, min(before, after))
+                del start.higher[gang]
+        if start.higher:
+            return False
+        self.measured.setdefault("late start", array("q")).append(start.late)
+        if self.bound_ns is not None and start.late > self.bound_ns:
+            start.finding.seen_ns = now
+            self.findings.add(start.finding)
+        return True
+
+    def _finding(self, thread, cpu, gang, started, line, higher):
+        other = next(iter([*higher.running.values(), *higher.waiting.values()]))
+        return Finding(
             self.name, gang.partition.name, (higher.ready_since, higher.ready_line), (started, line),
             [cpu], [person(thread, cpu), person(other, other.cpu)],
-            f"{thread} of {gang} started on CPU {cpu}, {late / 1000:g} us after {higher} was runnable",
-        ))
+            f"{thread} of {gang} started on CPU {cpu}, "
+            f"{(started - higher.ready_since) / 1000:g} us after {higher} was runnable",
+        )
 
     def doubt(self, loss):
-        self._pending.clear()
+        self._fresh.clear()
+        self._waiting = [
+            start for start in self._waiting
+            if not self.concerns(loss, start.finding.partition, start.finding.cpus)
+        ]
         super().doubt(loss)
+
+    def finish(self, now, line):
+        for start in self._waiting:
+            self._measure(start, now, ends=True)
 
 
 class RunOn(Rule):
@@ -231,12 +265,11 @@ class RunOn(Rule):
                 lower = gang
         if lower:
             if partition not in self.open:
-                self.begin(partition, now, line, self._evidence(partition, lower))
+                self.begin(partition, now, line, partition, lower)
         elif partition in self.open:
             self.end(partition, now, line, "run-on")
 
-    @staticmethod
-    def _evidence(partition, lower):
+    def evidence(self, partition, lower):
         top = partition.top
         runs = list(lower.running.items())
         other = next(iter(top.waiting.values()), None) or next(iter(top.running.values()))
@@ -271,7 +304,7 @@ class Blocked(Rule):
         if top is not None and top not in partition.active:
             if partition not in self.open:
                 self._what[partition] = (top, self._cause(top, self._top.get(partition)))
-                self.begin(partition, now, line, self._evidence(partition, top))
+                self.begin(partition, now, line, partition, top)
         elif partition in self.open:
             self.end(partition, now, line, self._what[partition][1])
         self._top[partition] = top
@@ -282,8 +315,7 @@ class Blocked(Rule):
             return "displaced"
         return "end" if before is not None and before.priority > top.priority else "wake"
 
-    @staticmethod
-    def _evidence(partition, top):
+    def evidence(self, partition, top):
         thread = next(iter(top.waiting.values()))
         lower = [(cpu, one) for gang in partition.active for cpu, one in gang.running.items()]
         return (
@@ -326,10 +358,9 @@ class LeftOut(Rule):
             self.end(key, now, line, "left out" if key[1].state == RUNNING else None)
         for thread in left_out:
             if (partition, thread) not in self.open:
-                self.begin((partition, thread), now, line, self._evidence(partition, thread, schedule))
+                self.begin((partition, thread), now, line, partition, thread, schedule)
 
-    @staticmethod
-    def _evidence(partition, thread, schedule):
+    def evidence(self, partition, thread, schedule):
         cpus = cpus_of(thread.cpus & schedule.free)
         there = [person(schedule.current[cpu], cpu) for cpu in cpus]
         return (
@@ -364,12 +395,11 @@ class Idle(Rule):
             changed ^= bit
             cpu = bit.bit_length() - 1
             if mask & bit:
-                self.begin(cpu, now, line, self._evidence(schedule, cpu))
+                self.begin(cpu, now, line, schedule, cpu)
             else:
                 self.end(cpu, now, line, "idle")
 
-    @staticmethod
-    def _evidence(schedule, cpu):
+    def evidence(self, schedule, cpu):
         waiting = [
             thread for cpus, threads in schedule.best_waiting.items() if cpus >> cpu & 1
             for thread in threads.values()

@@ -3,6 +3,7 @@
 
 import re
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 
 NS_PER_S = 1_000_000_000
 NS_PER_US = 1_000
@@ -60,6 +61,7 @@ def seconds_text(time_ns):
     return f"{time_ns // NS_PER_S}.{time_ns % NS_PER_S:09d}"
 
 
+@lru_cache(maxsize=10_000)
 def from_trace(text):
     """A name of a trace, which is read one character a byte, as it may be shown."""
     name = text.encode("latin-1").decode("utf-8", "replace")
