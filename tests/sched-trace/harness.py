@@ -49,3 +49,12 @@ def plain(*arguments):
 def found(table):
     """Names of the rules with findings."""
     return {rule["name"] for rule in table["rules"] if rule["findings"]}
+
+
+@contextlib.contextmanager
+def file_of(text):
+    """The path of a file with that text."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "file"
+        path.write_text(text, encoding="utf-8")
+        yield str(path)

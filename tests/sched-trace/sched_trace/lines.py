@@ -41,19 +41,19 @@ NO_CPU = -1
 
 _TIME = r"(\d+)\.(\d{3,9}): +"
 _FLAGS = r"(?:[^\d\s]\S* +)?"
-_TAIL = r"(?:[\w-]+:)?(\w+): ?"
+_FTRACE_TAIL, _PERF_TAIL = r"(\w+):\s", r"(?:\d+ +)?[\w.-]+:(\w+): "
 # Columns where they are fixed: names can hold anything, even what looks like a header.
 HEADERS = {
     "ftrace": [
-        re.compile(r"(.{16})-(\d+) +(?:\([ \d-]+\) +)?\[(\d+)\]\s+" + _FLAGS + _TIME + _TAIL),
-        re.compile(r"\s*(.{1,16}?)-(\d+) +(?:\([ \d-]+\) +)?\[(\d+)\]\s+" + _FLAGS + _TIME + _TAIL),
+        re.compile(r"(.{16})-(\d+) +(?:\([ \d-]+\) +)?\[(\d+)\]\s+" + _FLAGS + _TIME + _FTRACE_TAIL),
+        re.compile(r"\s*(.{1,16}?)-(\d+) +(?:\([ \d-]+\) +)?\[(\d+)\]\s+" + _FLAGS + _TIME + _FTRACE_TAIL),
     ],
     "trace-cmd -l": [
-        re.compile(r"(.{8})-(\d+) +(\d+)" + r"[^\d\s]\S* +" + _TIME + _TAIL),
+        re.compile(r"(.{8})-(\d+) +(\d+)" + r"[^\d\s]\S* +" + _TIME + _FTRACE_TAIL),
     ],
     "perf": [
-        re.compile(r"(.{16}) +(?:-?\d+/)?(-?\d+) +\[(\d+)\] +" + _FLAGS + _TIME + r"(?:\d+ +)?" + _TAIL),
-        re.compile(r"\s*(.{1,16}?) +(?:-?\d+/)?(-?\d+) +\[(\d+)\] +" + _FLAGS + _TIME + r"(?:\d+ +)?" + _TAIL),
+        re.compile(r"(.{16}) +(?:-?\d+/)?(-?\d+) +\[(\d+)\] +" + _FLAGS + _TIME + _PERF_TAIL),
+        re.compile(r"\s*(.{1,16}?) +(?:-?\d+/)?(-?\d+) +\[(\d+)\] +" + _FLAGS + _TIME + _PERF_TAIL),
     ],
 }
 _NAME = r"(.{0,15})"
@@ -145,7 +145,7 @@ class Reader:
                 yield from self._marks(time, (NO_CPU, cpu))
             event = self._event(time, cpu, int(current), comm.strip(), name, text, match.end())
             if event:
-                self.events += 1
+                self.events += event[2] != RUNS
                 yield event
         yield from self._marks(time, sorted(self._lost))
 

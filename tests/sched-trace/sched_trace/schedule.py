@@ -166,10 +166,14 @@ class Schedule:
         if self._gangs_of_event:
             self._end_event()
 
-    def finish(self, stops_by_cpu=False):
-        """Ends the trace; perf stops CPU by CPU, so what is lost up to the end is no loss."""
+    def finish(self, at_ns=None, stops_by_cpu=False):
+        """Ends it with the last event, or later, at `at_ns`.
+
+        perf stops CPU by CPU, so what is lost up to the end is no loss.
+        """
         if self.now is None:
             return
+        self._advance(self.now if at_ns is None else at_ns, self.line)
         self._settle()
         for loss in self._open_losses.values():
             loss.to_ns = self.now
