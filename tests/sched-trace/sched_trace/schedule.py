@@ -1,0 +1,511 @@
+# SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+"""What runs and what waits at every instant, and what of it is not known.
+
+A thread runs from the switch to it until the switch away from it. It is runnable from its
+sched_wakeup until it is switched out asleep or dead; while it runs it is runnable. At a
+time t holds what holds after all events of time t, so what begins and ends at one time
+does not last.
+
+What the trace does not say is written down, not guessed:
+  - lost      events of a CPU are missing: by the kernel's own mark; or an event finds
+              another thread on the CPU than the event before left there; or a thread runs
+              on two CPUs. After it nothing is known about threads that do not run.
+  - unwoken   a thread runs that slept, and nothing woke it.
+  - unknown   a CPU has no event for long after the start.
+A partition is judged while all its CPUs are known. A loss shows late, so observers are
+told to doubt what they saw since the last event that was good.
+"""
+
+from .assignment import BEST_EFFORT, IDLE, KERNEL, MEMBER
+from .lines import DEAD, FORK, LOST, NO_CPU, NO_PID, RUNNABLE, STARTED, SWITCH, WAKE
+from .units import cpus_of, from_trace
+
+RUNNING, WAITING, SLEEPING, UNKNOWN = range(4)
+KINDS = {IDLE: "idle", KERNEL: "kernel thread", BEST_EFFORT: "best-effort", MEMBER: "member"}
+# Losses that are kept with their details; all are counted.
+MOST_LOSSES = 1000
+
+
+class Thread:
+    """A thread and where it stands; `since`: when its state began."""
+
+    __slots__ = ("pid", "comm", "kind", "gang", "cpus", "state", "cpu", "since", "line")
+
+    def __init__(self, pid, comm):
+        self.pid, self.comm = pid, comm
+        self.kind = self.gang = self.cpus = self.cpu = None
+        self.state, self.since, self.line = UNKNOWN, 0, 0
+
+    def __str__(self):
+        return f"{from_trace(self.comm)}:{self.pid}"
+
+
+class GangState:
+    """The threads of one priority in a partition: `running` by CPU, `waiting` by thread id."""
+
+    __slots__ = ("name", "priority", "partition", "running", "waiting", "ready_since", "ready_line", "cpu_ns")
+
+    def __init__(self, gang, partition):
+        self.name, self.priority, self.partition = gang.name, gang.priority, partition
+        self.running, self.waiting = {}, {}
+        # Since it has had runnable threads, by the order of lines even within one time.
+        self.ready_since, self.ready_line, self.cpu_ns = None, 0, 0
+
+    def __str__(self):
+        return f"{self.name} (priority {self.priority})"
+
+
+class PartitionState:
+    """Gangs with a runnable thread (`ready`, the most important of them `top`) and with a
+    running one (`active`); `unknown`: CPUs of which is not known what they run."""
+
+    __slots__ = ("name", "cpus", "unknown", "ready", "active", "top", "gangs")
+
+    def __init__(self, partition):
+        self.name, self.cpus, self.unknown = partition.name, partition.cpus, partition.cpus
+        self.ready, self.active, self.top, self.gangs = set(), set(), None, []
+
+
+class Loss:
+    """What the trace does not say, about a CPU; `partition`: that of an unwoken member."""
+
+    def __init__(self, kind, cpu, from_ns, to_ns, line, why, partition=None):
+        self.kind, self.cpu, self.from_ns, self.to_ns = kind, cpu, from_ns, to_ns
+        self.line, self.why, self.partition = line, why, partition
+
+
+class Observer:
+    """What a schedule tells. It calls only those methods that a class has of its own."""
+
+    def gangs_changed(self, schedule, partition, now, line):
+        """A judged partition has other threads that run or wait, or other free CPUs."""
+
+    def cpus_changed(self, schedule, now, line):
+        """Other CPUs are idle, or best-effort work waits for other CPUs."""
+
+    def member_starts(self, thread, before, now, line):
+        """A member was switched in, where `before` ran."""
+
+    def time_passes(self, now):
+        """All events up to `now` have been told."""
+
+    def doubt(self, loss):
+        """What was told since `loss.from_ns` may be wrong; what is open has no known start."""
+
+    def finish(self, now, line):
+        """The trace ends."""
+
+
+class Schedule:
+    """Replays events in order of time, and tells the observers."""
+
+    def __init__(self, assignment, observers, from_ns=0):
+        self.assignment = assignment
+        self.partitions = [PartitionState(partition) for partition in assignment.partitions.values()]
+        self.cpus = sum(partition.cpus for partition in self.partitions)
+        self._partition_of = {cpu: p for p in self.partitions for cpu in cpus_of(p.cpus)}
+        self._gangs = {}
+        by_name = {partition.name: partition for partition in self.partitions}
+        for gang in assignment.gangs:
+            state = self._gangs[gang] = GangState(gang, by_name[gang.partition.name])
+            state.partition.gangs.append(state)
+        self.threads, self.current, self._idle_threads = {}, {}, {}
+        # What each CPU switched out last, and when its last event was.
+        self._left, self._seen = {}, {}
+        # Thread ids that nobody has any more.
+        self._dead = set()
+        # CPUs that are idle; that are idle or have best-effort work; for which such work waits.
+        self.idle = self.free = self.wanted = 0
+        # Waiting best-effort threads by thread id, by the CPUs where they may run.
+        self.best_waiting = {}
+        self.start = self.now = None
+        self.line = 0
+        self.losses, self.loss_counts = [], {"lost": 0, "unwoken": 0, "unknown": 0}
+        # (CPU, time): whose first events are not in the trace, and when its events begin.
+        self.late_starts = []
+        self.ready_at_start = 0
+        self._open_losses, self._late = {}, set()
+        self.from_ns, self.judging = from_ns, False
+        self._boundaries = sorted({*assignment.boundaries(), from_ns})
+        # Since the last event, and since the last time.
+        self._gangs_of_event, self._gangs_touched = [], set()
+        self._partitions_touched, self._cpus_touched = [], False
+        self._observe(observers)
+
+    def _observe(self, observers):
+        def told(method):
+            return [
+                getattr(one, method) for one in observers
+                if getattr(type(one), method) is not getattr(Observer, method)
+            ]
+
+        self._on_gangs, self._on_cpus = told("gangs_changed"), told("cpus_changed")
+        self._on_start, self._on_time = told("member_starts"), told("time_passes")
+        self._on_doubt, self._on_finish = told("doubt"), told("finish")
+
+    def feed(self, event):
+        """Replays one event; none is earlier than the one before."""
+        time, line, kind, cpu, current, comm, state, pid, name = event
+        if time != self.now:
+            self._advance(time, line)
+        self.line = line
+        if kind == SWITCH:
+            self._switch(cpu, current, comm, state, pid, name)
+        elif kind in (LOST, STARTED):
+            for one in list(self.current) if cpu == NO_CPU else [cpu]:
+                if one in self._seen:
+                    self._forget(one, "events were lost, says the trace")
+                else:
+                    self._starts_late(one)
+        else:
+            self._confirm(cpu, current, comm)
+            if kind == WAKE:
+                self._wake(self._thread(pid, name, cpu))
+            elif kind == FORK:
+                self._fork(state, comm, pid)
+        if self._gangs_of_event:
+            self._end_event()
+
+    def finish(self, at_ns=None, stops_by_cpu=False):
+        """Ends it with the last event, or later, at `at_ns`.
+
+        perf stops CPU by CPU, so what is lost up to the end is no loss.
+        """
+        if self.now is None:
+            return
+        self._advance(self.now if at_ns is None else at_ns, self.line)
+        self._settle()
+        for loss in self._open_losses.values():
+            loss.to_ns = self.now
+            if not (stops_by_cpu and loss.kind == "lost"):
+                self._note(loss)
+        for told in self._on_finish:
+            told(self.now, self.line)
+
+    def _end_event(self):
+        for gang in self._gangs_of_event:
+            if not (gang.running or gang.waiting):
+                gang.ready_since = None
+            elif gang.ready_since is None:
+                gang.ready_since, gang.ready_line = self.now, self.line
+        self._gangs_touched.update(self._gangs_of_event)
+        self._gangs_of_event.clear()
+
+    def _advance(self, time, line):
+        """Time goes on: what holds now is what all events of the time before made."""
+        if self.now is None:
+            self.start = time
+            for cpu in cpus_of(self.cpus):
+                why = "there is no event that says what runs there"
+                self._open_losses[cpu] = Loss("unknown", cpu, time, None, line, why)
+        else:
+            self._settle()
+        while self._boundaries and self._boundaries[0] <= time:
+            self.now = max(self._boundaries.pop(0), self.start)
+            for thread in list(self.threads.values()):
+                self._classify(thread)
+            self._end_event()
+            if not self.judging and self.now >= self.from_ns:
+                self._judge()
+            self._settle()
+        self.now = time
+
+    def _judge(self):
+        self.judging = self._cpus_touched = True
+        self._partitions_touched = list(self.partitions)
+        self._run_times_from_now()
+
+    def _run_times_from_now(self):
+        for thread in self.threads.values():
+            thread.since = self.now
+        for partition in self.partitions:
+            for gang in partition.gangs:
+                gang.cpu_ns = 0
+
+    # Threads
+
+    def _thread(self, pid, comm, cpu):
+        """The thread with that id, known from now on by that name."""
+        if pid == 0:
+            thread = self._idle_threads.get(cpu)
+            if thread is None:
+                thread = self._idle_threads[cpu] = Thread(0, f"swapper/{cpu}")
+                thread.kind, thread.cpu = IDLE, cpu
+            return thread
+        thread = self.threads.get(pid)
+        if thread is None:
+            self._dead.discard(pid)
+            thread = self.threads[pid] = Thread(pid, comm)
+            self._role(thread)
+        elif comm and thread.comm != comm:
+            thread.comm = comm
+            self._classify(thread)
+        return thread
+
+    def _role(self, thread):
+        thread.kind, gang, thread.cpus = self.assignment.role(thread.pid, thread.comm, self.now)
+        thread.gang = self._gangs.get(gang)
+
+    def _classify(self, thread):
+        """Its name, its id or the time may have given it another role."""
+        state, cpu = thread.state, thread.cpu
+        self._out(thread)
+        self._role(thread)
+        self._into(thread, state, cpu)
+
+    def _out(self, thread):
+        gang = thread.gang
+        if thread.state == RUNNING:
+            if gang:
+                gang.cpu_ns += self.now - thread.since
+                del gang.running[thread.cpu]
+                self._gangs_of_event.append(gang)
+        elif thread.state == WAITING:
+            if gang:
+                del gang.waiting[thread.pid]
+                self._gangs_of_event.append(gang)
+            elif thread.kind == BEST_EFFORT:
+                self._best(thread).pop(thread.pid, None)
+                self._recount()
+        thread.state = UNKNOWN
+
+    def _into(self, thread, state, cpu):
+        gang = thread.gang
+        thread.state, thread.cpu, thread.since, thread.line = state, cpu, self.now, self.line
+        if state == RUNNING:
+            self._occupy(thread, cpu)
+            if gang:
+                gang.running[cpu] = thread
+                self._gangs_of_event.append(gang)
+        elif state == WAITING:
+            if gang:
+                gang.waiting[thread.pid] = thread
+                self._gangs_of_event.append(gang)
+            elif thread.kind == BEST_EFFORT:
+                self._best(thread)[thread.pid] = thread
+                self._recount()
+
+    def _best(self, thread):
+        return self.best_waiting.setdefault(thread.cpus & self.cpus, {})
+
+    def _recount(self):
+        wanted = 0
+        for cpus, threads in self.best_waiting.items():
+            if threads:
+                wanted |= cpus
+        if wanted != self.wanted:
+            self.wanted = wanted
+            self._cpus_touched = True
+
+    def _occupy(self, thread, cpu):
+        self.current[cpu] = thread
+        bit = 1 << cpu
+        idle = self.idle | bit if thread.kind == IDLE else self.idle & ~bit
+        free = self.free | bit if thread.kind in (IDLE, BEST_EFFORT) else self.free & ~bit
+        self._free(idle, free, cpu)
+
+    def _free(self, idle, free, cpu):
+        if idle != self.idle:
+            self.idle = idle
+            self._cpus_touched = True
+        if free != self.free:
+            self.free = free
+            partition = self._partition_of.get(cpu)
+            if partition and partition.top and partition.top.waiting:
+                self._partitions_touched.append(partition)
+
+    # Events
+
+    def _switch(self, cpu, prev_pid, prev_comm, state, next_pid, next_comm):
+        prev = self.current.get(cpu)
+        if prev_pid in self._dead:
+            self._new_pid(cpu, prev_pid)
+        if prev is None or prev.pid != prev_pid:
+            if prev is not None:
+                self._forget(cpu, f"{prev} ran there, but {from_trace(prev_comm)}:{prev_pid} stopped")
+            prev = self._appears(cpu, prev_pid, prev_comm)
+        elif prev_pid:
+            self._thread(prev_pid, prev_comm, cpu)
+        thread = self._thread(next_pid, next_comm, cpu)
+        self._can_start(thread, cpu)
+        self._out(prev)
+        if prev_pid:
+            if state == DEAD:
+                self.threads.pop(prev_pid, None)
+                self._dead.add(prev_pid)
+                self.assignment.exit(prev_pid)
+            else:
+                self._into(prev, WAITING if state == RUNNABLE else SLEEPING, cpu)
+        if thread is not prev or state != DEAD:
+            self._out(thread)
+        self._into(thread, RUNNING, cpu)
+        self._left[cpu] = prev_pid
+        self._seen[cpu] = self.now
+        if thread.kind == MEMBER and self.judging:
+            for told in self._on_start:
+                told(thread, prev, self.now, self.line)
+
+    def _can_start(self, thread, cpu):
+        """What is switched in was runnable and ran nowhere, or something is missing."""
+        if thread.kind in (IDLE, KERNEL) and thread.state != RUNNING:
+            return
+        if thread.state == RUNNING:
+            if thread.cpu != cpu:
+                self._forget(thread.cpu, f"{thread} ran there, but started on CPU {cpu}")
+        elif thread.state == SLEEPING:
+            why = f"{thread} ran, but nothing had woken it"
+            partition = thread.gang and thread.gang.partition.name
+            loss = Loss("unwoken", cpu, thread.since, self.now, self.line, why, partition)
+            self._note(loss)
+            self._lose(loss)
+        elif thread.state == UNKNOWN and thread.kind == MEMBER:
+            self.ready_at_start += 1
+
+    def _wake(self, thread):
+        if thread.kind != IDLE and thread.state in (SLEEPING, UNKNOWN):
+            self._into(thread, WAITING, thread.cpu)
+
+    def _fork(self, parent, comm, child):
+        self.assignment.fork(parent, comm, child, self.now)
+        thread = self.threads.get(child)
+        if thread:
+            self._classify(thread)
+
+    def _new_pid(self, cpu, pid):
+        """Exec by a thread that is not the first of its process gives it the id of that one.
+
+        The first one is dead by then, and until the id is given to a new thread, which is
+        woken up, nobody else can have it. The kernel's event comes later than the change.
+        """
+        thread = self.current.get(cpu)
+        if thread is None or thread.pid not in self.threads:
+            return
+        self._dead.discard(pid)
+        self.assignment.new_pid(thread.pid, pid)
+        self.threads[pid] = self.threads.pop(thread.pid)
+        thread.pid = pid
+        self._classify(thread)
+
+    def _confirm(self, cpu, pid, comm):
+        """An event says that a thread runs there: it should be the one we know."""
+        here = self.current.get(cpu)
+        if pid == NO_PID:
+            return
+        if here is None:
+            if comm or pid == 0:
+                self._appears(cpu, pid, comm)
+        elif here.pid != pid and pid in self._dead:
+            self._new_pid(cpu, pid)
+        elif here.pid != pid:
+            # Between the event of a switch and the switch the old thread still has the CPU.
+            if pid == self._left.get(cpu):
+                return
+            self._forget(cpu, f"{here} ran there, but an event finds {from_trace(comm)}:{pid}")
+            self._appears(cpu, pid, comm)
+        self._seen[cpu] = self.now
+
+    # What is not known
+
+    def _appears(self, cpu, pid, comm):
+        """A CPU of which was not known what it runs."""
+        thread = self._thread(pid, comm, cpu)
+        if thread.state == RUNNING and thread.cpu != cpu:
+            self._forget(thread.cpu, f"{thread} ran there, but appears on CPU {cpu}")
+        self._out(thread)
+        self._into(thread, RUNNING, cpu)
+        partition = self._partition_of.get(cpu)
+        if partition:
+            partition.unknown &= ~(1 << cpu)
+            self._partitions_touched.append(partition)
+        self._cpus_touched = True
+        loss = self._open_losses.pop(cpu, None)
+        if loss:
+            loss.to_ns = self.now
+            if loss.kind == "lost" or loss.to_ns > loss.from_ns:
+                self._note(loss)
+        return thread
+
+    def _forget(self, cpu, why):
+        """Nothing is known about a CPU until its next event."""
+        loss = Loss("lost", cpu, self._seen.get(cpu, self.start), None, self.line, why)
+        thread = self.current.pop(cpu, None)
+        if thread:
+            # Not counted as run time.
+            thread.since = self.now
+            self._out(thread)
+        self._free(self.idle & ~(1 << cpu), self.free & ~(1 << cpu), cpu)
+        partition = self._partition_of.get(cpu)
+        if partition:
+            partition.unknown |= 1 << cpu
+        if cpu not in self._open_losses:
+            self._open_losses[cpu] = loss
+        self._know_only_running(loss)
+
+    def _starts_late(self, cpu):
+        """Its first event, but not the first there was: up to now it may have woken anybody."""
+        self._late.add(cpu)
+        why = "its first events are not in the trace"
+        self._know_only_running(Loss("lost", cpu, self.start, self.now, self.line, why))
+        # All that counts begins here, so what was missing before does not count either.
+        self.losses.clear()
+        self.loss_counts = dict.fromkeys(self.loss_counts, 0)
+        self._run_times_from_now()
+
+    def _know_only_running(self, loss):
+        for thread in self.threads.values():
+            if thread.state != RUNNING:
+                self._out(thread)
+        self._lose(loss)
+
+    def _lose(self, loss):
+        for told in self._on_doubt:
+            told(loss)
+        self._partitions_touched.extend(self.partitions)
+        self._cpus_touched = True
+
+    def _note(self, loss):
+        if not self.judging:
+            return
+        if loss.kind == "unknown" and loss.cpu in self._late:
+            self.late_starts.append((loss.cpu, loss.to_ns))
+            return
+        self.loss_counts[loss.kind] += 1
+        if len(self.losses) < MOST_LOSSES:
+            self.losses.append(loss)
+
+    # Telling
+
+    def _settle(self):
+        """Works out what the events of one time changed together, and tells it."""
+        partitions = self._partitions_touched
+        for gang in self._gangs_touched:
+            self._update(gang)
+            if gang.partition not in partitions:
+                partitions.append(gang.partition)
+        if self.judging:
+            for partition in partitions:
+                if not partition.unknown:
+                    for told in self._on_gangs:
+                        told(self, partition, self.now, self.line)
+            if self._cpus_touched:
+                for told in self._on_cpus:
+                    told(self, self.now, self.line)
+            for told in self._on_time:
+                told(self.now)
+        self._gangs_touched.clear()
+        partitions.clear()
+        self._cpus_touched = False
+
+    def _update(self, gang):
+        partition = gang.partition
+        if gang.running:
+            partition.active.add(gang)
+        else:
+            partition.active.discard(gang)
+        ready = gang.ready_since is not None
+        if ready != (gang in partition.ready):
+            if ready:
+                partition.ready.add(gang)
+            else:
+                partition.ready.discard(gang)
+            partition.top = max(partition.ready, key=lambda one: one.priority, default=None)
