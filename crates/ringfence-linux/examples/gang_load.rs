@@ -241,8 +241,12 @@ fn member(load: &Load, gang: &Gang, cpu: Option<u16>) -> u64 {
         if matches!(gang.extra, Extra::ChangesPriority) {
             join(gang.priority + (jobs % 2) as u32);
         }
-        next += gang.period;
-        thread::sleep(next.saturating_duration_since(Instant::now()));
+        // A slow machine misses releases; it must not work without end for that.
+        let now = Instant::now();
+        while next <= now {
+            next += gang.period;
+        }
+        thread::sleep(next - now);
     }
     jobs
 }

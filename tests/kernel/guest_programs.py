@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+"""Our own programs, built for a guest's architecture."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import debian
+from debian import ROOT
+
+TARGETS = {"amd64": "x86_64-unknown-linux-gnu", "arm64": "aarch64-unknown-linux-gnu"}
+# Packages that ringfence-linux links with and the guest needs, and their libraries.
+LIBRARIES = ("libelf1", "zlib1g")
+LINKED = {"libelf.so": "libelf.so.1", "libz.so": "libz.so.1"}
+DEVELOPMENT = ("libelf-dev", "zlib1g-dev")
+
+
+def cross_environment(architecture):
+    """Where the compilers find the libraries of another architecture."""
+    root = debian.unpacked(architecture, *DEVELOPMENT)
+    triple = "aarch64-linux-gnu"
+    # Alone: the C library beside them would be taken for the cross compiler's.
+    linked = debian.CACHE / f"linked-{architecture}"
+    linked.mkdir(exist_ok=True)
+    for name, library in LINKED.items():
+        (linked / name).unlink(missing_ok=True)
+        (linked / name).symlink_to(next(root.glob(f"**/{triple}/{library}")).resolve())
+    target = TARGETS[architecture].replace("-", "_")
+    return {
+        f"CARGO_TARGET_{target.upper()}_LINKER": f"{triple}-gcc",
+        f"CARGO_TARGET_{target.upper()}_RUSTFLAGS": f"-L native={linked}",
+        f"CC_{target}": f"{triple}-gcc",
+        f"AR_{target}": f"{triple}-ar",
+        f"CFLAGS_{target}": f"-idirafter {root}/usr/include",
+    }
+
+
+def build(architecture, package, *targets):
+    """Builds a target of a package, such as `--example gang_load`; the folder it is in."""
+    triple = TARGETS[architecture]
+    environment = dict(os.environ)
+    command = ["cargo", "build", "--locked", "--quiet", "--package", package, *targets]
+    folder = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    if architecture != "amd64":
+        environment |= cross_environment(architecture)
+        command += ["--target", triple]
+        folder = folder / triple
+    subprocess.run(command, cwd=ROOT, env=environment, check=True)
+    return folder / "debug"
