@@ -17,7 +17,7 @@ SHELL_FILES = $(shell git ls-files ':!fuzz/corpus' | xargs -r awk \
         'FNR == 1 && /^.!.*sh$$/ || FNR == 2 && /shellcheck shell=/ {print FILENAME} FNR == 2 {nextfile}')
 
 .PHONY: help demo test setup-demo setup-test build format format-check lint unit explore \
-        proofs mutants page-test test-kernels fuzz bounds bench calibration results results-check framework \
+        proofs mutants page-test trace-test kernel-test test-kernels fuzz bounds bench calibration results results-check framework \
         operation-counts docs generate clean
 
 help: ## List the commands
@@ -31,7 +31,7 @@ demo: setup-demo build ## Run the main job: a steering network next to memory ho
 	@echo
 	@echo "The report: out/demo.html   The timeline for ui.perfetto.dev: out/demo.perfetto-trace"
 
-test: setup-test format-check lint proofs unit page-test results-check ## Everything that must pass
+test: setup-test format-check lint proofs unit page-test trace-test kernel-test results-check ## Everything that must pass
 	@echo "make test: all passed"
 
 setup-demo:
@@ -65,6 +65,12 @@ proofs: ## Prove the policy core with Frama-C WP and Z3
 
 page-test: ## Read the reports with readers that are not ours: Chromium, Perfetto's definitions
 	@$(WITH) tests/report/run
+
+trace-test: ## The checker of kernel traces: schedules with and without faults, real samples
+	@$(WITH) python3 -m unittest discover -s tests/sched-trace
+
+kernel-test: ## The Linux target on one real kernel of each architecture, in QEMU
+	@$(WITH) python3 -m unittest discover -v -s tests/kernel
 
 test-kernels: setup-test ## The kernel tests on every Debian kernel whose sched_ext can be used, amd64 and arm64
 	@$(WITH) RINGFENCE_KERNELS=all python3 -m unittest discover -v -s tests/kernel
