@@ -45,8 +45,12 @@ _FTRACE_TAIL, _PERF_TAIL = r"(\w+):\s", r"(?:\d+ +)?[\w.-]+:(\w+): "
 # Columns where they are fixed: names can hold anything, even what looks like a header.
 HEADERS = {
     "ftrace": [
-        re.compile(r"(.{16})-(\d+) +(?:\([ \d-]+\) +)?\[(\d+)\]\s+" + _FLAGS + _TIME + _FTRACE_TAIL),
-        re.compile(r"\s*(.{1,16}?)-(\d+) +(?:\([ \d-]+\) +)?\[(\d+)\]\s+" + _FLAGS + _TIME + _FTRACE_TAIL),
+        re.compile(
+            r"(.{16})-(\d+) +(?:\([ \d-]+\) +)?\[(\d+)\]\s+" + _FLAGS + _TIME + _FTRACE_TAIL
+        ),
+        re.compile(
+            r"\s*(.{1,16}?)-(\d+) +(?:\([ \d-]+\) +)?\[(\d+)\]\s+" + _FLAGS + _TIME + _FTRACE_TAIL
+        ),
     ],
     "trace-cmd -l": [
         re.compile(r"(.{8})-(\d+) +(\d+)" + r"[^\d\s]\S* +" + _TIME + _FTRACE_TAIL),
@@ -68,7 +72,9 @@ WAKE_BODIES = [
     re.compile(rf"\s*comm={_NAME} pid=(\d+) prio=-?\d+(?: success=(\d))? target_cpu=\d+"),
     re.compile(rf"\s*{_NAME}:(\d+) \[-?\d+\](?: success=(\d))? CPU:\d+"),
 ]
-FORK_BODY = re.compile(rf"\s*(?:parent_)?comm={_NAME} (?:parent_)?pid=(\d+) child_comm={_NAME} child_pid=(\d+)")
+FORK_BODY = re.compile(
+    rf"\s*(?:parent_)?comm={_NAME} (?:parent_)?pid=(\d+) child_comm={_NAME} child_pid=(\d+)"
+)
 LOST_LINE = re.compile(r"CPU:(\d+) \[(?:LOST )?(?:\d+ )?EVENTS(?: DROPPED)?\]")
 STARTED_LINE = re.compile(r"##### CPU (\d+) buffer started ####")
 # perf says how many, but of which CPU only if the sample has its header.
@@ -157,18 +163,48 @@ class Reader:
                 state = self._states.get(body[3])
                 if state is None:
                     state = self._states[body[3]] = state_of(body[3])
-                return time, self.lines, SWITCH, cpu, int(body[2]), body[1], state, int(body[5]), body[4]
+                return (
+                    time,
+                    self.lines,
+                    SWITCH,
+                    cpu,
+                    int(body[2]),
+                    body[1],
+                    state,
+                    int(body[5]),
+                    body[4],
+                )
         elif name == "sched_wakeup" or name == "sched_wakeup_new":
             body = self._wake.match(text, at) or self._other_wake(text, at)
             if body:
                 if body[3] == "0":
                     return None
                 self.wakes += 1
-                return time, self.lines, WAKE, cpu, current, _known(comm), None, int(body[2]), body[1]
+                return (
+                    time,
+                    self.lines,
+                    WAKE,
+                    cpu,
+                    current,
+                    _known(comm),
+                    None,
+                    int(body[2]),
+                    body[1],
+                )
         elif name == "sched_process_fork":
             body = FORK_BODY.match(text, at)
             if body:
-                return time, self.lines, FORK, cpu, current, body[1], int(body[2]), int(body[4]), body[3]
+                return (
+                    time,
+                    self.lines,
+                    FORK,
+                    cpu,
+                    current,
+                    body[1],
+                    int(body[2]),
+                    int(body[4]),
+                    body[3],
+                )
         else:
             self.ignored_events += 1
             if cpu in self._named or not _known(comm):

@@ -18,82 +18,21 @@ told to doubt what they saw since the last event that was good.
 
 from .assignment import BEST_EFFORT, IDLE, KERNEL, MEMBER
 from .lines import DEAD, FORK, LOST, NO_CPU, NO_PID, RUNNABLE, STARTED, SWITCH, WAKE
+from .state import (
+    RUNNING,
+    SLEEPING,
+    UNKNOWN,
+    WAITING,
+    GangState,
+    Loss,
+    Observer,
+    PartitionState,
+    Thread,
+)
 from .units import cpus_of, from_trace
 
-RUNNING, WAITING, SLEEPING, UNKNOWN = range(4)
-KINDS = {IDLE: "idle", KERNEL: "kernel thread", BEST_EFFORT: "best-effort", MEMBER: "member"}
 # Losses that are kept with their details; all are counted.
 MOST_LOSSES = 1000
-
-
-class Thread:
-    """A thread and where it stands; `since`: when its state began."""
-
-    __slots__ = ("pid", "comm", "kind", "gang", "cpus", "state", "cpu", "since", "line")
-
-    def __init__(self, pid, comm):
-        self.pid, self.comm = pid, comm
-        self.kind = self.gang = self.cpus = self.cpu = None
-        self.state, self.since, self.line = UNKNOWN, 0, 0
-
-    def __str__(self):
-        return f"{from_trace(self.comm)}:{self.pid}"
-
-
-class GangState:
-    """The threads of one priority in a partition: `running` by CPU, `waiting` by thread id."""
-
-    __slots__ = ("name", "priority", "partition", "running", "waiting", "ready_since", "ready_line", "cpu_ns")
-
-    def __init__(self, gang, partition):
-        self.name, self.priority, self.partition = gang.name, gang.priority, partition
-        self.running, self.waiting = {}, {}
-        # Since it has had runnable threads, by the order of lines even within one time.
-        self.ready_since, self.ready_line, self.cpu_ns = None, 0, 0
-
-    def __str__(self):
-        return f"{self.name} (priority {self.priority})"
-
-
-class PartitionState:
-    """Gangs with a runnable thread (`ready`, the most important of them `top`) and with a
-    running one (`active`); `unknown`: CPUs of which is not known what they run."""
-
-    __slots__ = ("name", "cpus", "unknown", "ready", "active", "top", "gangs")
-
-    def __init__(self, partition):
-        self.name, self.cpus, self.unknown = partition.name, partition.cpus, partition.cpus
-        self.ready, self.active, self.top, self.gangs = set(), set(), None, []
-
-
-class Loss:
-    """What the trace does not say, about a CPU; `partition`: that of an unwoken member."""
-
-    def __init__(self, kind, cpu, from_ns, to_ns, line, why, partition=None):
-        self.kind, self.cpu, self.from_ns, self.to_ns = kind, cpu, from_ns, to_ns
-        self.line, self.why, self.partition = line, why, partition
-
-
-class Observer:
-    """What a schedule tells. It calls only those methods that a class has of its own."""
-
-    def gangs_changed(self, schedule, partition, now, line):
-        """A judged partition has other threads that run or wait, or other free CPUs."""
-
-    def cpus_changed(self, schedule, now, line):
-        """Other CPUs are idle, or best-effort work waits for other CPUs."""
-
-    def member_starts(self, thread, before, now, line):
-        """A member was switched in, where `before` ran."""
-
-    def time_passes(self, now):
-        """All events up to `now` have been told."""
-
-    def doubt(self, loss):
-        """What was told since `loss.from_ns` may be wrong; what is open has no known start."""
-
-    def finish(self, now, line):
-        """The trace ends."""
 
 
 class Schedule:
@@ -101,7 +40,9 @@ class Schedule:
 
     def __init__(self, assignment, observers, from_ns=0):
         self.assignment = assignment
-        self.partitions = [PartitionState(partition) for partition in assignment.partitions.values()]
+        self.partitions = [
+            PartitionState(partition) for partition in assignment.partitions.values()
+        ]
         self.cpus = sum(partition.cpus for partition in self.partitions)
         self._partition_of = {cpu: p for p in self.partitions for cpu in cpus_of(p.cpus)}
         self._gangs = {}
@@ -135,7 +76,8 @@ class Schedule:
     def _observe(self, observers):
         def told(method):
             return [
-                getattr(one, method) for one in observers
+                getattr(one, method)
+                for one in observers
                 if getattr(type(one), method) is not getattr(Observer, method)
             ]
 
@@ -271,7 +213,7 @@ class Schedule:
 
     def _into(self, thread, state, cpu):
         gang = thread.gang
-        thread.state, thread.cpu, thread.since, thread.line = state, cpu, self.now, self.line
+        thread.state, thread.cpu, thread.since = state, cpu, self.now
         if state == RUNNING:
             self._occupy(thread, cpu)
             if gang:
@@ -322,7 +264,9 @@ class Schedule:
             self._new_pid(cpu, prev_pid)
         if prev is None or prev.pid != prev_pid:
             if prev is not None:
-                self._forget(cpu, f"{prev} ran there, but {from_trace(prev_comm)}:{prev_pid} stopped")
+                self._forget(
+                    cpu, f"{prev} ran there, but {from_trace(prev_comm)}:{prev_pid} stopped"
+                )
             prev = self._appears(cpu, prev_pid, prev_comm)
         elif prev_pid:
             self._thread(prev_pid, prev_comm, cpu)
@@ -333,7 +277,6 @@ class Schedule:
             if state == DEAD:
                 self.threads.pop(prev_pid, None)
                 self._dead.add(prev_pid)
-                self.assignment.exit(prev_pid)
             else:
                 self._into(prev, WAITING if state == RUNNABLE else SLEEPING, cpu)
         if thread is not prev or state != DEAD:
@@ -378,7 +321,7 @@ class Schedule:
         woken up, nobody else can have it. The kernel's event comes later than the change.
         """
         thread = self.current.get(cpu)
-        if thread is None or thread.pid not in self.threads:
+        if thread is None or thread.kind in (IDLE, KERNEL) or thread.pid not in self.threads:
             return
         self._dead.discard(pid)
         self.assignment.new_pid(thread.pid, pid)
