@@ -9,6 +9,7 @@ from sched_trace import lines
 from sched_trace.lines import (
     ASLEEP,
     DEAD,
+    EXEC,
     FORK,
     NO_PID,
     RUNNABLE,
@@ -118,6 +119,13 @@ class Lines(unittest.TestCase):
             7,
             8,
             "a b",
+        )
+
+    def test_exec(self):
+        self.one(
+            "             a b-7       [000] .....    12.345678: sched_process_exec: filename=/bin/a pid=1 "
+            "pid=7 old_pid=9",
+            *(12345678000, 1, EXEC, 0, 7, "a b", 9, 7, ""),
         )
 
     def test_trace_cmd(self):

@@ -182,7 +182,7 @@ class Missing(unittest.TestCase):
 
     def test_a_line_with_a_broken_header_or_two_threads_is_missing(self):
         good = switch(9, 0, "swapper/0-0", "R", "x-20")
-        for bad in (good.replace("[000]", "[0"), good.replace("<idle>-0", "  x-y-77")):
+        for bad in (good.replace("[000]", "[0"), good.replace("<idle>-0", "xxxx-y-7")):
             _, _, told = judge(start(0, 1) + bad, self.TABLE)
             self.assertEqual(
                 told["missing"]["unreadable_lines"], [{"line": 5, "text": bad.rstrip("\n")}]

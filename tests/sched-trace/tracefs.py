@@ -45,6 +45,13 @@ def fork(us, cpu, parent, child):
     )
 
 
+def execute(us, cpu, thread, old_pid):
+    """The thread as COMM-PID, as it is after exec."""
+    pid = thread.rsplit("-", 1)[1]
+    body = f"filename=/bin/a b pid={pid} old_pid={old_pid}"
+    return line(us, cpu, thread, "sched_process_exec", body)
+
+
 def start(*cpus):
     """The first event of some CPUs."""
     return HEAD + "".join(wake(0, cpu, "<idle>-0", f"kworker/{cpu}:1-{900 + cpu}") for cpu in cpus)

@@ -203,11 +203,10 @@ class Assignment:
         """A child belongs where its parent does, whoever had its id before."""
         self._inherited[child] = self._member(parent, comm, time)
 
-    def new_pid(self, old, new):
-        """A thread goes on under another id."""
-        member = self._inherited.pop(old, None)
-        if member:
-            self._inherited[new] = member
+    def exchange(self, one, two):
+        """Two threads have each other's id from now on."""
+        inherited = self._inherited
+        inherited[one], inherited[two] = inherited.get(two), inherited.get(one)
 
 
 def _pattern(names):
@@ -230,10 +229,8 @@ def _partitions(rows):
     partitions, used = {}, 0
     for where, row in _rows(rows, "partitions"):
         fields = _fields(row, where, {"name", "cpus"})
-        name, cpus = (
-            _name(fields["name"], f"{where}.name"),
-            cpu_mask(fields["cpus"], f"{where}.cpus"),
-        )
+        name = _name(fields["name"], f"{where}.name")
+        cpus = cpu_mask(fields["cpus"], f"{where}.cpus")
         if name in partitions or cpus & used:
             raise Unusable(
                 f"{where}: its name or CPU {cpu_list(cpus & used)} is another partition's too"

@@ -191,12 +191,9 @@ def _finding_lines(table, show):
         )
         for thread in finding["threads"]:
             cpu = "" if thread["cpu"] is None else f" on CPU {thread['cpu']}"
-            gang = (
-                f" of gang {thread['gang']}, priority {thread['priority']}"
-                if thread["gang"]
-                else ""
-            )
-            yield f"    {thread['comm']}:{thread['pid']}{cpu}, {thread['kind']}{gang}"
+            gang = f" of gang {thread['gang']}, priority {thread['priority']}"
+            whose = gang if thread["gang"] else ""
+            yield f"    {thread['comm']}:{thread['pid']}{cpu}, {thread['kind']}{whose}"
     if len(table["findings"]) > show:
         yield f"  and {len(table['findings']) - show:,} more (--show)"
 

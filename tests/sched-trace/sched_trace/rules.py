@@ -19,13 +19,8 @@ class Finding:
     """One breach: what was so from when to when, by which lines, on which CPUs."""
 
     def __init__(self, rule, partition, began, ended, cpus, threads, text):
-        self.rule, self.partition, self.cpus, self.threads, self.text = (
-            rule,
-            partition,
-            cpus,
-            threads,
-            text,
-        )
+        self.rule, self.partition, self.text = rule, partition, text
+        self.cpus, self.threads = cpus, threads
         self.from_ns, self.from_line = began
         self.to_ns, self.to_line = ended
         # When it was found; False if events are missing in that stretch.

@@ -17,7 +17,7 @@ told to doubt what they saw since the last event that was good.
 """
 
 from .assignment import BEST_EFFORT, IDLE, KERNEL, MEMBER
-from .lines import DEAD, FORK, LOST, NO_CPU, NO_PID, RUNNABLE, STARTED, SWITCH, WAKE
+from .lines import DEAD, EXEC, FORK, LOST, NO_CPU, NO_PID, RUNNABLE, STARTED, SWITCH, WAKE
 from .state import (
     RUNNING,
     SLEEPING,
@@ -53,8 +53,8 @@ class Schedule:
         self.threads, self.current, self._idle_threads = {}, {}, {}
         # What each CPU switched out last, and when its last event was.
         self._left, self._seen = {}, {}
-        # Thread ids that nobody has any more.
-        self._dead = set()
+        # Pairs of thread ids, see Reader.exchanges.
+        self.exchanges = set()
         # CPUs that are idle; that are idle or have best-effort work; for which such work waits.
         self.idle = self.free = self.wanted = 0
         # Waiting best-effort threads by thread id, by the CPUs where they may run.
@@ -100,6 +100,8 @@ class Schedule:
                 else:
                     self._starts_late(one)
         else:
+            if kind == EXEC:
+                self._exchange(state, pid)
             self._confirm(cpu, current, comm)
             if kind == WAKE:
                 self._wake(self._thread(pid, name, cpu))
@@ -176,7 +178,6 @@ class Schedule:
             return thread
         thread = self.threads.get(pid)
         if thread is None:
-            self._dead.discard(pid)
             thread = self.threads[pid] = Thread(pid, comm)
             self._role(thread)
         elif comm and thread.comm != comm:
@@ -259,9 +260,7 @@ class Schedule:
     # Events
 
     def _switch(self, cpu, prev_pid, prev_comm, state, next_pid, next_comm):
-        prev = self.current.get(cpu)
-        if prev_pid in self._dead:
-            self._new_pid(cpu, prev_pid)
+        prev = self._there(cpu, prev_pid)
         if prev is None or prev.pid != prev_pid:
             if prev is not None:
                 self._forget(
@@ -271,12 +270,13 @@ class Schedule:
         elif prev_pid:
             self._thread(prev_pid, prev_comm, cpu)
         thread = self._thread(next_pid, next_comm, cpu)
+        if thread.state == RUNNING and thread.cpu != cpu:
+            thread = self._on_two_cpus(thread, cpu)
         self._can_start(thread, cpu)
         self._out(prev)
         if prev_pid:
             if state == DEAD:
                 self.threads.pop(prev_pid, None)
-                self._dead.add(prev_pid)
             else:
                 self._into(prev, WAITING if state == RUNNABLE else SLEEPING, cpu)
         if thread is not prev or state != DEAD:
@@ -289,13 +289,10 @@ class Schedule:
                 told(thread, prev, self.now, self.line)
 
     def _can_start(self, thread, cpu):
-        """What is switched in was runnable and ran nowhere, or something is missing."""
-        if thread.kind in (IDLE, KERNEL) and thread.state != RUNNING:
+        """What is switched in was runnable, or something is missing."""
+        if thread.kind in (IDLE, KERNEL):
             return
-        if thread.state == RUNNING:
-            if thread.cpu != cpu:
-                self._forget(thread.cpu, f"{thread} ran there, but started on CPU {cpu}")
-        elif thread.state == SLEEPING:
+        if thread.state == SLEEPING:
             why = f"{thread} ran, but nothing had woken it"
             partition = thread.gang and thread.gang.partition.name
             loss = Loss("unwoken", cpu, thread.since, self.now, self.line, why, partition)
@@ -303,6 +300,16 @@ class Schedule:
             self._lose(loss)
         elif thread.state == UNKNOWN and thread.kind == MEMBER:
             self.ready_at_start += 1
+
+    def _on_two_cpus(self, thread, cpu):
+        """A thread starts, and ran elsewhere: exec gave its id to another one, or a loss."""
+        for pair in list(self.exchanges):
+            if thread.pid in pair:
+                pid = thread.pid
+                self._exchange(*pair)
+                return self._thread(pid, "", cpu)
+        self._forget(thread.cpu, f"{thread} ran there, but started on CPU {cpu}")
+        return thread
 
     def _wake(self, thread):
         if thread.kind != IDLE and thread.state in (SLEEPING, UNKNOWN):
@@ -314,31 +321,41 @@ class Schedule:
         if thread:
             self._classify(thread)
 
-    def _new_pid(self, cpu, pid):
-        """Exec by a thread that is not the first of its process gives it the id of that one.
+    def _exchange(self, one, two):
+        """Exec by a second thread of a process: it and the first one exchange their ids.
 
-        The first one is dead by then, and until the id is given to a new thread, which is
-        woken up, nobody else can have it. The kernel's event comes later than the change.
+        That is so before the kernel's event of it, so we do it when the trace contradicts
+        what we know, or else with that event; and once.
         """
-        thread = self.current.get(cpu)
-        if thread is None or thread.kind in (IDLE, KERNEL) or thread.pid not in self.threads:
+        pair = frozenset((one, two))
+        if pair not in self.exchanges:
             return
-        self._dead.discard(pid)
-        self.assignment.new_pid(thread.pid, pid)
-        self.threads[pid] = self.threads.pop(thread.pid)
-        thread.pid = pid
-        self._classify(thread)
+        self.exchanges.discard(pair)
+        threads = [(self.threads.pop(one, None), two), (self.threads.pop(two, None), one)]
+        self.assignment.exchange(one, two)
+        for thread, pid in threads:
+            if thread:
+                state, cpu = thread.state, thread.cpu
+                self._out(thread)
+                thread.pid, self.threads[pid] = pid, thread
+                self._role(thread)
+                self._into(thread, state, cpu)
+
+    def _there(self, cpu, pid):
+        """The thread that we know on a CPU where an event finds `pid`."""
+        here = self.current.get(cpu)
+        if here is not None and here.pid != pid:
+            self._exchange(here.pid, pid)
+        return here
 
     def _confirm(self, cpu, pid, comm):
         """An event says that a thread runs there: it should be the one we know."""
-        here = self.current.get(cpu)
         if pid == NO_PID:
             return
+        here = self._there(cpu, pid)
         if here is None:
             if comm or pid == 0:
                 self._appears(cpu, pid, comm)
-        elif here.pid != pid and pid in self._dead:
-            self._new_pid(cpu, pid)
         elif here.pid != pid:
             # Between the event of a switch and the switch the old thread still has the CPU.
             if pid == self._left.get(cpu):

@@ -11,7 +11,7 @@ KINDS = {IDLE: "idle", KERNEL: "kernel thread", BEST_EFFORT: "best-effort", MEMB
 class Thread:
     """A thread and where it stands; `since`: when its state began."""
 
-    __slots__ = ("pid", "comm", "kind", "gang", "cpus", "state", "cpu", "since")
+    __slots__ = "pid comm kind gang cpus state cpu since".split()
 
     def __init__(self, pid, comm):
         self.pid, self.comm = pid, comm
@@ -25,16 +25,7 @@ class Thread:
 class GangState:
     """The threads of one priority in a partition: `running` by CPU, `waiting` by thread id."""
 
-    __slots__ = (
-        "name",
-        "priority",
-        "partition",
-        "running",
-        "waiting",
-        "ready_since",
-        "ready_line",
-        "cpu_ns",
-    )
+    __slots__ = "name priority partition running waiting ready_since ready_line cpu_ns".split()
 
     def __init__(self, gang, partition):
         self.name, self.priority, self.partition = gang.name, gang.priority, partition
@@ -50,7 +41,7 @@ class PartitionState:
     """Gangs with a runnable thread (`ready`, the most important of them `top`) and with a
     running one (`active`); `unknown`: CPUs of which is not known what they run."""
 
-    __slots__ = ("name", "cpus", "unknown", "ready", "active", "top", "gangs")
+    __slots__ = "name cpus unknown ready active top gangs".split()
 
     def __init__(self, partition):
         self.name, self.cpus, self.unknown = partition.name, partition.cpus, partition.cpus
