@@ -22,7 +22,16 @@ KERNEL_WORK_NS = 50 * US
 # No legal schedule leaves a CPU or a gang waiting for longer; a fault lasts longer.
 BOUND_NS = 400 * US
 FAULT_NS = 2000 * US
-NAMES = ["steer", "plan", "a:1 [2] R ==> b", "x-7 [001] d.", "=> prev_pid=3", "(deleted) 1.0:", "Web Content", "ü"]
+NAMES = [
+    "steer",
+    "plan",
+    "a:1 [2] R ==> b",
+    "x-7 [001] d.",
+    "=> prev_pid=3",
+    "(deleted) 1.0:",
+    "Web Content",
+    "ü",
+]
 
 
 class Thread:
@@ -79,7 +88,9 @@ class Machine:
             for priority in draw.sample(range(1, 60), gangs):
                 where = draw.sample(partition, draw.randint(1, len(partition)))
                 for cpu in where + draw.sample(where, draw.randint(0, 1)):
-                    threads.append(Thread(next(self.pids), draw.choice(NAMES), "gang", [cpu], priority, index))
+                    threads.append(
+                        Thread(next(self.pids), draw.choice(NAMES), "gang", [cpu], priority, index)
+                    )
         for cpu in range(cpus):
             threads.append(Thread(next(self.pids), f"kworker/{cpu}:1-x", "kernel", [cpu]))
         for _ in range(cpus + 1):
@@ -125,7 +136,9 @@ class Machine:
         for cpu, poked in enumerate(self.poked):
             if not poked:
                 self.poked[cpu] = True
-                self.at(self.random.choice([0, self.random.randint(0, DELAY_NS)]), self._decide, cpu)
+                self.at(
+                    self.random.choice([0, self.random.randint(0, DELAY_NS)]), self._decide, cpu
+                )
 
     def _decide(self, cpu):
         self.poked[cpu] = False
@@ -152,7 +165,9 @@ class Machine:
         if chosen is before:
             # The fault made it its own successor.
             chosen = self.idle[cpu]
-        self.events.append(Event(self.now, "switch", cpu, before, state if before.pid else "R", chosen))
+        self.events.append(
+            Event(self.now, "switch", cpu, before, state if before.pid else "R", chosen)
+        )
         self.current[cpu] = chosen
         chosen.running_on, chosen.started, chosen.round = cpu, self.now, chosen.round + 1
         if chosen.kind != "idle":
@@ -189,7 +204,11 @@ class Machine:
         index = next(part for part, cpus in enumerate(self.partitions) if cpu in cpus)
         members = [one for one in self.threads if one.partition == index and one.runnable]
         self._count_share()
-        if not members or self.exhausted[index] or self.held_up.get(("blocked", index), 0) > self.now:
+        if (
+            not members
+            or self.exhausted[index]
+            or self.held_up.get(("blocked", index), 0) > self.now
+        ):
             return None
         top = max(one.priority for one in members)
         running = {one.priority for one in members if one.running_on not in (None, cpu)}
@@ -269,13 +288,16 @@ class Machine:
             ],
             "gangs": [
                 {
-                    "name": f"gang{priority}", "partition": f"part{index}", "priority": priority,
+                    "name": f"gang{priority}",
+                    "partition": f"part{index}",
+                    "priority": priority,
                     "members": [{"pids": [one.pid], "cpus": str(one.cpus[0])} for one in threads],
                 }
                 for (index, priority), threads in gangs.items()
             ],
             "best_effort": [
                 {"pids": [one.pid], "cpus": ",".join(map(str, one.cpus))}
-                for one in self.threads if one.kind == "best"
+                for one in self.threads
+                if one.kind == "best"
             ],
         }

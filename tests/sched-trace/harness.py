@@ -28,7 +28,9 @@ def judge(trace, gangs, *options):
     with tempfile.TemporaryDirectory() as folder:
         trace_file, gangs_file = Path(folder) / "trace", Path(folder) / "gangs.json"
         trace_file.write_bytes(trace.encode("latin-1"))
-        gangs_file.write_text(gangs if isinstance(gangs, str) else json.dumps(gangs), encoding="utf-8")
+        gangs_file.write_text(
+            gangs if isinstance(gangs, str) else json.dumps(gangs), encoding="utf-8"
+        )
         return command(str(trace_file), "--gangs", str(gangs_file), *options)
 
 

@@ -24,7 +24,11 @@ def extend(machine, by_ns, from_ns):
             continue
         for two in range(one + 1, len(events)):
             start = events[two]
-            if start.cpu == stop.cpu or start.kind == "switch" and _mentions(start, stop.thread, stop.to):
+            if (
+                start.cpu == stop.cpu
+                or start.kind == "switch"
+                and _mentions(start, stop.thread, stop.to)
+            ):
                 break
             if start.kind != "switch" or start.to.partition != stop.thread.partition:
                 continue
@@ -34,9 +38,10 @@ def extend(machine, by_ns, from_ns):
             after = two + 1
             while after < len(events) and events[after].time < late.time:
                 after += 1
-            between = events[one + 1:after]
+            between = events[one + 1 : after]
             quiet = all(
-                each.cpu != stop.cpu and not (each.kind == "switch" and _mentions(each, stop.thread, stop.to))
+                each.cpu != stop.cpu
+                and not (each.kind == "switch" and _mentions(each, stop.thread, stop.to))
                 and each.to not in (stop.thread,)
                 for each in between
             )
@@ -50,12 +55,14 @@ def drop_switch(machine, draw, from_ns):
     """Without one switch of the time from then on, which another one of its CPU follows."""
     events = machine.events
     inner = [
-        index for index, event in enumerate(events)
-        if event.kind == "switch" and event.time >= from_ns
-        and any(each.cpu == event.cpu and each.kind == "switch" for each in events[index + 1:])
+        index
+        for index, event in enumerate(events)
+        if event.kind == "switch"
+        and event.time >= from_ns
+        and any(each.cpu == event.cpu and each.kind == "switch" for each in events[index + 1 :])
     ]
     index = draw.choice(inner)
-    return events[:index] + events[index + 1:]
+    return events[:index] + events[index + 1 :]
 
 
 def lose(machine, draw, count=7):
@@ -64,7 +71,7 @@ def lose(machine, draw, count=7):
     cpu = draw.randrange(len(machine.current))
     mine = [index for index, event in enumerate(events) if event.cpu == cpu]
     first = draw.randrange(1, len(mine) - count)
-    gone, after = set(mine[first:first + count]), mine[first + count]
+    gone, after = set(mine[first : first + count]), mine[first + count]
     mark = Event(events[after].time, "lost", cpu, events[after].thread)
     kept = [event for index, event in enumerate(events[:after]) if index not in gone]
     return [*kept, mark, *events[after:]]

@@ -92,7 +92,13 @@ def holding(rule, machine):
             ):
                 yield cpu
 
-    return {"one-gang": one_gang, "run-on": run_on, "blocked": blocked, "left-out": left_out, "idle": idle}[rule]
+    return {
+        "one-gang": one_gang,
+        "run-on": run_on,
+        "blocked": blocked,
+        "left-out": left_out,
+        "idle": idle,
+    }[rule]
 
 
 def findings(machine, bound_ns):
@@ -124,7 +130,9 @@ def late_starts(machine):
             waiting |= {event.thread} if event.thread.pid and event.state.startswith("R") else set()
             waiting.discard(to)
             running[event.cpu] = to
-        ready = {(one.partition, one.priority) for one in [*running, *waiting] if one.kind == "gang"}
+        ready = {
+            (one.partition, one.priority) for one in [*running, *waiting] if one.kind == "gang"
+        }
         since = {key: since.get(key, time) for key in ready}
         in_the_end[time] = since, list(running)
         mine = (to.partition, to.priority)
@@ -134,7 +142,8 @@ def late_starts(machine):
     for time, cpu, to, ready in starts:
         since, running = in_the_end[time]
         late = [
-            since[index, priority] for index, priority in ready & set(since)
+            since[index, priority]
+            for index, priority in ready & set(since)
             if index == to.partition and priority > to.priority and since[index, priority] < time
         ]
         # How long that goes on after the last event is not known.

@@ -17,7 +17,9 @@ class Story:
         self.current = list(self.idle)
         self.events = []
         self.table = {
-            "partitions": [{"name": "main", "cpus": f"0-{cpus - 1}"}], "gangs": [], "best_effort": [],
+            "partitions": [{"name": "main", "cpus": f"0-{cpus - 1}"}],
+            "gangs": [],
+            "best_effort": [],
         }
         self.pid = 100
         for cpu in range(cpus):
@@ -31,10 +33,14 @@ class Story:
     def gang(self, name, priority, threads=1, partition="main", **more):
         """Threads of a new gang; `more` goes to its members in the assignment."""
         made = [self.thread(name, "gang", priority) for _ in range(threads)]
-        self.table["gangs"].append({
-            "name": name, "partition": partition, "priority": priority,
-            "members": [{"pids": [one.pid for one in made], **more}],
-        })
+        self.table["gangs"].append(
+            {
+                "name": name,
+                "partition": partition,
+                "priority": priority,
+                "members": [{"pids": [one.pid for one in made], **more}],
+            }
+        )
         return made
 
     def wake(self, us, cpu, *threads):
@@ -71,7 +77,8 @@ def findings(table):
     """(rule, length in us) of all certain findings of a JSON verdict."""
     return [
         (one["rule"], round((float(one["to_s"]) - float(one["from_s"])) * 1e6, 3))
-        for one in table["findings"] if one["certain"]
+        for one in table["findings"]
+        if one["certain"]
     ]
 
 

@@ -34,7 +34,9 @@ class Command(unittest.TestCase):
 
     def test_the_first_line_is_the_verdict(self):
         status, text = self.run_on(story())
-        self.assertEqual((status, text.splitlines()[0]), (0, "held: over 2 gang hand-overs in 0.00023 s"))
+        self.assertEqual(
+            (status, text.splitlines()[0]), (0, "held: over 2 gang hand-overs in 0.00023 s")
+        )
         status, text = self.run_on(story(), "--hand-over-us", "1")
         self.assertEqual((status, text.splitlines()[0][:27]), (2, "violated: 1 of run-on (over"))
 
@@ -45,14 +47,24 @@ class Command(unittest.TestCase):
         self.assertEqual(self.run_on(story(), "--hand-overs-at-least", "2")[0], 0)
 
     def test_a_violation_goes_before_what_is_not_proved(self):
-        self.assertEqual(self.run_on(story(), "--hand-overs-at-least", "3", "--hand-over-us", "1")[0], 2)
+        self.assertEqual(
+            self.run_on(story(), "--hand-overs-at-least", "3", "--hand-over-us", "1")[0], 2
+        )
 
     def test_what_gangs_did(self):
         _, told = story().judge()
         (partition,) = told["partitions"]
         self.assertEqual(
-            [(gang["name"], gang["activations"], gang["preempted"], gang["run_ns"], gang["cpu_ns"])
-             for gang in partition["gangs"]],
+            [
+                (
+                    gang["name"],
+                    gang["activations"],
+                    gang["preempted"],
+                    gang["run_ns"],
+                    gang["cpu_ns"],
+                )
+                for gang in partition["gangs"]
+            ],
             [("high", 1, 0, 8000, 8000), ("low", 3, 1, 50000, 50000)],
         )
         self.assertEqual((partition["hand_overs"], partition["activations"]), (2, 4))
@@ -61,7 +73,9 @@ class Command(unittest.TestCase):
     def test_activations_in_order(self):
         with harness.file_of("") as path:
             self.assertEqual(self.run_on(story(), "--activations", path)[0], 0)
-            self.assertEqual(Path(path).read_text(encoding="utf-8"), "main low\nmain low\nmain high\nmain low\n")
+            self.assertEqual(
+                Path(path).read_text(encoding="utf-8"), "main low\nmain low\nmain high\nmain low\n"
+            )
 
     def test_members_that_take_turns_are_one_activation(self):
         made = Story()
@@ -88,7 +102,10 @@ class Command(unittest.TestCase):
                 ([], "--gangs"),
                 (["--gangs", table, "--no-such-option"], "--no-such-option"),
                 (["--gangs", "/no/such/file"], "/no/such/file: cannot be read"),
-                (["--gangs", table, "--blocked-us", "soon"], "--blocked-us: found 'soon', expected a time"),
+                (
+                    ["--gangs", table, "--blocked-us", "soon"],
+                    "--blocked-us: found 'soon', expected a time",
+                ),
                 (["--gangs", table, "--blocked-us", "-1"], "--blocked-us: found '-1'"),
                 (["--gangs", table, "--blocked-us", "0.0001"], "whole nanoseconds"),
                 (["--gangs", table, "--share", "1"], "expected LIMIT_US/WINDOW_US"),
@@ -97,7 +114,10 @@ class Command(unittest.TestCase):
                 (["--gangs", table, "--skip", "luck"], "invalid choice: 'luck'"),
                 (["--gangs", table, "--allow", "luck"], "invalid choice: 'luck'"),
                 (["--gangs", table, "--idle-at-start", "a"], "--idle-at-start: found 'a'"),
-                (["--gangs", table, "--reorder-events", "0"], "--reorder-events: expected at least 1"),
+                (
+                    ["--gangs", table, "--reorder-events", "0"],
+                    "--reorder-events: expected at least 1",
+                ),
                 (["--gangs", table, "--throttled", table], "expected CPU FROM_S TO_S"),
                 (["--gangs", table, "--activations", "/no/such/file"], "cannot be written"),
             ]:
@@ -127,15 +147,23 @@ class Command(unittest.TestCase):
         command = [sys.executable, str(harness.HERE / "check"), "-"]
         with harness.file_of(as_json(made.table)) as table:
             done = subprocess.run(
-                [*command, "--gangs", table], input=made.text(), capture_output=True, text=True, check=False
+                [*command, "--gangs", table],
+                input=made.text(),
+                capture_output=True,
+                text=True,
+                check=False,
             )
             self.assertEqual((done.returncode, done.stdout[:5], done.stderr), (0, "held:", ""))
             with subprocess.Popen(
-                [*command, "--gangs", table], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+                [*command, "--gangs", table],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
             ) as process:
                 process.stdout.close()
                 process.stdin.write(made.text().encode("latin-1"))
                 process.stdin.close()
+                self.assertEqual(process.stderr.read(), b"")
                 self.assertNotEqual(process.wait(), 0)
 
     def test_hostile_names_do_not_reach_the_terminal(self):
@@ -153,7 +181,9 @@ class Command(unittest.TestCase):
 class Distribution(unittest.TestCase):
     def test_ranks(self):
         self.assertEqual(distribution([]), {"count": 0})
-        self.assertEqual(distribution([5]), {"count": 1, "median_ns": 5, "p99_ns": 5, "longest_ns": 5})
+        self.assertEqual(
+            distribution([5]), {"count": 1, "median_ns": 5, "p99_ns": 5, "longest_ns": 5}
+        )
         told = distribution(range(1, 1001))
         self.assertEqual((told["median_ns"], told["p99_ns"], told["longest_ns"]), (500, 990, 1000))
 

@@ -5,71 +5,32 @@ import unittest
 
 import harness
 from story import Story, gangs
-
-HEAD = "# tracer: nop\n#\n"
-
-
-def line(us, cpu, current, event, body):
-    """A line of tracefs; `current` as COMM-PID."""
-    comm, pid = current.rsplit("-", 1)
-    return f"{comm:>16}-{pid:<7} [{cpu:03}] d..2. {10 + us / 1e6:12.6f}: {event}: {body}\n"
-
-
-def switch(us, cpu, prev, state, to):
-    """Both threads as COMM-PID."""
-    (prev_comm, prev_pid), (comm, pid) = prev.rsplit("-", 1), to.rsplit("-", 1)
-    header = "<idle>-0" if prev_pid == "0" else prev
-    return line(
-        us, cpu, header, "sched_switch",
-        f"prev_comm={prev_comm} prev_pid={prev_pid} prev_prio=120 prev_state={state} ==> "
-        f"next_comm={comm} next_pid={pid} next_prio=120",
-    )
-
-
-def wake(us, cpu, current, thread, event="sched_wakeup"):
-    """The thread as COMM-PID."""
-    comm, pid = thread.rsplit("-", 1)
-    return line(us, cpu, current, event, f"comm={comm} pid={pid} prio=120 target_cpu={cpu:03}")
-
-
-def fork(us, cpu, parent, child):
-    """Both as COMM-PID."""
-    (comm, pid), (child_comm, child_pid) = parent.rsplit("-", 1), child.rsplit("-", 1)
-    return line(
-        us, cpu, parent, "sched_process_fork",
-        f"comm={comm} pid={pid} child_comm={child_comm} child_pid={child_pid}",
-    )
-
-
-def start(*cpus):
-    """The first event of some CPUs."""
-    return HEAD + "".join(wake(0, cpu, "<idle>-0", f"kworker/{cpu}:1-{900 + cpu}") for cpu in cpus)
-
-
-def two_cpus(*rows, **more):
-    """An assignment of CPUs 0-1."""
-    return {**gangs(*rows, **more), "partitions": [{"name": "main", "cpus": "0-1"}]}
-
-
-def judge(text, table, *options):
-    """Verdict and findings' rules; a trace without hand-overs is fine here."""
-    status, told = harness.judge(text, table, "--hand-overs-at-least", "0", *options)
-    return status, [one["rule"] for one in told.get("findings", [])], told
+from tracefs import execute, fork, judge, start, switch, two_cpus, wake
 
 
 class Names(unittest.TestCase):
     def both_run(self, low, high):
         """Two threads at once."""
-        return start(0, 1) + "".join([
-            wake(1, 0, "<idle>-0", low), switch(2, 0, "swapper/0-0", "R", low),
-            wake(3, 1, "<idle>-0", high), switch(3, 1, "swapper/1-0", "R", high),
-            switch(9, 0, low, "S", "swapper/0-0"), switch(9, 1, high, "S", "swapper/1-0"),
-        ])
+        return start(0, 1) + "".join(
+            [
+                wake(1, 0, "<idle>-0", low),
+                switch(2, 0, "swapper/0-0", "R", low),
+                wake(3, 1, "<idle>-0", high),
+                switch(3, 1, "swapper/1-0", "R", high),
+                switch(9, 0, low, "S", "swapper/0-0"),
+                switch(9, 1, high, "S", "swapper/1-0"),
+            ]
+        )
 
     def test_patterns_choose_members_with_any_letters(self):
         for name, pattern in [
-            ("steer a", "steer *"), ("a:1 [2] R ==> b", "a:1 [[]2*"), ("x-7 [001] d.", "x-?*"), ("steuer-ü", "*ü"),
-            ("=> prev_pid=3", "=>*"), ("sched_switch: x", "sched_switch*"), ("Steer", "Steer"),
+            ("steer a", "steer *"),
+            ("a:1 [2] R ==> b", "a:1 [[]2*"),
+            ("x-7 [001] d.", "x-?*"),
+            ("steuer-ü", "*ü"),
+            ("=> prev_pid=3", "=>*"),
+            ("sched_switch: x", "sched_switch*"),
+            ("Steer", "Steer"),
         ]:
             table = two_cpus(("low", 1, [{"comm": pattern}]), ("high", 2, [{"pids": [12]}]))
             text = self.both_run(f"{name}-11", "other-12").encode().decode("latin-1")
@@ -80,11 +41,16 @@ class Names(unittest.TestCase):
 
     def test_kernel_threads_are_told_by_name_pid_and_file(self):
         def idle(comm, *options, **more):
-            text = start(0, 1) + "".join([
-                wake(1, 0, "<idle>-0", f"{comm}-11"), switch(90, 0, "swapper/0-0", "R", f"{comm}-11"),
-                switch(95, 0, f"{comm}-11", "S", "swapper/0-0"),
-            ])
-            return judge(text, two_cpus(("low", 1, [{"pids": [1]}]), **more), "--idle-us", "5", *options)[1]
+            text = start(0, 1) + "".join(
+                [
+                    wake(1, 0, "<idle>-0", f"{comm}-11"),
+                    switch(90, 0, "swapper/0-0", "R", f"{comm}-11"),
+                    switch(95, 0, f"{comm}-11", "S", "swapper/0-0"),
+                ]
+            )
+            return judge(
+                text, two_cpus(("low", 1, [{"pids": [1]}]), **more), "--idle-us", "5", *options
+            )[1]
 
         self.assertEqual(idle("hog"), ["idle", "idle"])
         self.assertEqual(idle("kworker/0:2"), [])
@@ -99,12 +65,18 @@ class Names(unittest.TestCase):
     def test_a_new_name_can_make_a_member(self):
         # Exec: the thread that runs as "launcher" is called "steer" when it next appears.
         table = two_cpus(("low", 1, [{"comm": "steer"}]), ("high", 2, [{"pids": [12]}]))
-        text = start(0, 1) + "".join([
-            wake(1, 0, "<idle>-0", "launcher-11"), wake(1, 0, "<idle>-0", "other-12"),
-            switch(2, 0, "swapper/0-0", "R", "launcher-11"), switch(3, 1, "swapper/1-0", "R", "other-12"),
-            switch(9, 0, "steer-11", "R", "swapper/0-0"), switch(12, 0, "swapper/0-0", "R", "steer-11"),
-            switch(15, 0, "steer-11", "S", "swapper/0-0"), switch(19, 1, "other-12", "S", "swapper/1-0"),
-        ])
+        text = start(0, 1) + "".join(
+            [
+                wake(1, 0, "<idle>-0", "launcher-11"),
+                wake(1, 0, "<idle>-0", "other-12"),
+                switch(2, 0, "swapper/0-0", "R", "launcher-11"),
+                switch(3, 1, "swapper/1-0", "R", "other-12"),
+                switch(9, 0, "steer-11", "R", "swapper/0-0"),
+                switch(12, 0, "swapper/0-0", "R", "steer-11"),
+                switch(15, 0, "steer-11", "S", "swapper/0-0"),
+                switch(19, 1, "other-12", "S", "swapper/1-0"),
+            ]
+        )
         status, rules, told = judge(text, table)
         self.assertEqual((status, rules), (2, ["one-gang", "start"]))
         self.assertEqual(told["findings"][0]["from_s"], "10.000012000")
@@ -144,14 +116,17 @@ class Times(unittest.TestCase):
         self.assertEqual(story.found(), [("one-gang", 6)])
         story.table["gangs"][1]["members"] = [{"comm": "two"}]
         self.assertEqual(len(story.found()), 2)
-        story.table["gangs"][1]["members"] = [{"comm": "two", "from_s": 41.000105, "to_s": 41.000107}]
+        story.table["gangs"][1]["members"] = [
+            {"comm": "two", "from_s": 41.000105, "to_s": 41.000107}
+        ]
         self.assertEqual(story.found(), [("one-gang", 2)])
 
     def test_a_priority_can_change(self):
         # Both run at once all the time, and share a priority until 41.000105.
         story = self.story()
         story.table["gangs"] = gangs(
-            ("a", 5, [{"comm": "one"}]), ("b", 5, [{"comm": "two", "to_s": 41.000105}]),
+            ("a", 5, [{"comm": "one"}]),
+            ("b", 5, [{"comm": "two", "to_s": 41.000105}]),
             ("b", 7, [{"comm": "two", "from_s": 41.000105}]),
         )["gangs"]
         self.assertEqual(story.found(), [("one-gang", 4)])
@@ -162,7 +137,9 @@ class Times(unittest.TestCase):
         self.assertEqual(story.found("--from-s", "41.000009"), [("one-gang", 6)])
         self.assertEqual(story.found("--from-s", "41.000005"), [("one-gang", 4), ("one-gang", 6)])
         self.assertEqual(story.found("--to-s", "41.000050"), [("one-gang", 6)])
-        self.assertEqual(story.found("--from-s", "41.000105", "--to-s", "41.000109"), [("one-gang", 4)])
+        self.assertEqual(
+            story.found("--from-s", "41.000105", "--to-s", "41.000109"), [("one-gang", 4)]
+        )
 
 
 class Ids(unittest.TestCase):
@@ -170,58 +147,142 @@ class Ids(unittest.TestCase):
 
     def children(self, *lines):
         """Thread 12 of the high gang runs on CPU 1 while those lines happen on CPU 0."""
-        return start(0, 1) + "".join([
-            wake(1, 1, "<idle>-0", "high-12"), switch(2, 1, "swapper/1-0", "R", "high-12"), *lines,
-            switch(99, 1, "high-12", "S", "swapper/1-0"),
-        ])
+        return start(0, 1) + "".join(
+            [
+                wake(1, 1, "<idle>-0", "high-12"),
+                switch(2, 1, "swapper/1-0", "R", "high-12"),
+                *lines,
+                switch(99, 1, "high-12", "S", "swapper/1-0"),
+            ]
+        )
 
     def test_children_inherit(self):
-        text = start(0, 1) + "".join([
-            wake(1, 0, "<idle>-0", "low-11"), switch(2, 0, "swapper/0-0", "R", "low-11"),
-            fork(3, 0, "low-11", "low-21"), wake(4, 0, "low-11", "low-21", "sched_wakeup_new"),
-            switch(6, 0, "low-11", "S", "sh-21"), fork(7, 0, "sh-21", "sh-22"),
-            wake(7, 0, "sh-21", "sh-22", "sched_wakeup_new"), switch(8, 0, "sh-21", "Z", "swapper/0-0"),
-            wake(20, 1, "<idle>-0", "high-12"), switch(21, 1, "swapper/1-0", "R", "high-12"),
-            switch(30, 0, "swapper/0-0", "R", "sh-22"), switch(40, 0, "sh-22", "X", "swapper/0-0"),
-            switch(99, 1, "high-12", "S", "swapper/1-0"),
-        ])
+        text = start(0, 1) + "".join(
+            [
+                wake(1, 0, "<idle>-0", "low-11"),
+                switch(2, 0, "swapper/0-0", "R", "low-11"),
+                fork(3, 0, "low-11", "low-21"),
+                wake(4, 0, "low-11", "low-21", "sched_wakeup_new"),
+                switch(6, 0, "low-11", "S", "sh-21"),
+                fork(7, 0, "sh-21", "sh-22"),
+                wake(7, 0, "sh-21", "sh-22", "sched_wakeup_new"),
+                switch(8, 0, "sh-21", "Z", "swapper/0-0"),
+                wake(20, 1, "<idle>-0", "high-12"),
+                switch(21, 1, "swapper/1-0", "R", "high-12"),
+                switch(30, 0, "swapper/0-0", "R", "sh-22"),
+                switch(40, 0, "sh-22", "X", "swapper/0-0"),
+                switch(99, 1, "high-12", "S", "swapper/1-0"),
+            ]
+        )
         status, rules, told = judge(text, self.TABLE)
         self.assertEqual((status, rules), (2, ["one-gang", "start"]))
         self.assertEqual(told["findings"][0]["threads"][1]["pid"], 22)
 
     def test_an_id_that_is_used_again_is_a_new_thread(self):
         text = self.children(
-            wake(3, 0, "<idle>-0", "x-50"), switch(4, 0, "swapper/0-0", "R", "x-50"),
+            wake(3, 0, "<idle>-0", "x-50"),
+            switch(4, 0, "swapper/0-0", "R", "x-50"),
             switch(5, 0, "x-50", "X", "swapper/0-0"),
-            wake(8, 0, "<idle>-0", "y-50", "sched_wakeup_new"), switch(9, 0, "swapper/0-0", "R", "y-50"),
+            wake(8, 0, "<idle>-0", "y-50", "sched_wakeup_new"),
+            switch(9, 0, "swapper/0-0", "R", "y-50"),
             switch(20, 0, "y-50", "S", "swapper/0-0"),
         )
         self.assertEqual(judge(text, self.TABLE)[:2], (0, []))
 
-    def test_exec_by_a_second_thread_takes_the_id_of_the_first(self):
-        # As in samples/tracefs-6.18.txt: 21 died, then 22 goes on as 21 without any switch.
-        first = [
-            wake(3, 0, "<idle>-0", "x-21"), switch(4, 0, "swapper/0-0", "R", "x-21"),
-            fork(4, 0, "x-21", "x-22"), wake(4, 0, "x-21", "x-22", "sched_wakeup_new"),
-            switch(5, 0, "x-21", "Z", "x-22"),
+    def test_an_id_that_is_used_again_does_not_inherit(self):
+        text = start(0, 1) + "".join(
+            [
+                wake(1, 0, "<idle>-0", "low-11"),
+                switch(2, 0, "swapper/0-0", "R", "low-11"),
+                fork(3, 0, "low-11", "low-21"),
+                wake(4, 0, "low-11", "sh-30"),
+                switch(5, 0, "low-11", "S", "sh-30"),
+                fork(6, 0, "sh-30", "sh-21"),
+                wake(6, 0, "sh-30", "sh-21", "sched_wakeup_new"),
+                switch(8, 0, "sh-30", "S", "sh-21"),
+                wake(9, 1, "<idle>-0", "high-12"),
+                switch(10, 1, "swapper/1-0", "R", "high-12"),
+                switch(20, 1, "high-12", "S", "swapper/1-0"),
+                switch(30, 0, "sh-21", "S", "swapper/0-0"),
+            ]
+        )
+        self.assertEqual(judge(text, self.TABLE)[:2], (0, []))
+
+    def second_thread(self, *lines):
+        """Process 21 on CPU 0 with a second thread 22, which then runs on CPU 1."""
+        return start(0, 1) + "".join(
+            [
+                wake(1, 0, "<idle>-0", "x-21"),
+                switch(2, 0, "swapper/0-0", "R", "x-21"),
+                fork(3, 0, "x-21", "x-22"),
+                wake(3, 0, "x-21", "x-22", "sched_wakeup_new"),
+                switch(4, 1, "swapper/1-0", "R", "x-22"),
+                *lines,
+            ]
+        )
+
+    def test_exec_by_a_second_thread_exchanges_its_id_with_the_first(self):
+        # All as seen in QEMU: after the first thread is gone, as in samples/tracefs-6.18.txt,
+        # while it stops, and before it starts once more to stop for good.
+        gone = [switch(5, 0, "x-21", "Z", "swapper/0-0")]
+        stops = [switch(5, 0, "x-22", "X", "swapper/0-0")]
+        starts = [
+            switch(5, 0, "x-21", "R+", "kworker/0:7-90"),
+            switch(6, 0, "kworker/0:7-90", "S", "x-22"),
+            switch(7, 0, "x-22", "X", "swapper/0-0"),
         ]
-        by_switch = [*first, switch(20, 0, "x-21", "S", "swapper/0-0")]
-        by_event = [*first, wake(9, 0, "x-21", "kworker/u-77"), switch(20, 0, "busybox-21", "S", "swapper/0-0")]
-        for lines in (by_switch, by_event):
-            status, rules, told = judge(self.children(*lines), self.TABLE)
-            self.assertEqual((status, rules, told["missing"]["counts"]["lost"]), (0, [], 0))
+        shown_by_wake = [wake(8, 1, "busybox-21", "kworker/0:7-90")]
+        shown_by_switch = [switch(8, 1, "x-21", "R", "swapper/1-0")]
+        back = [switch(9, 1, "swapper/1-0", "R", "x-21")]
+        for lines in (
+            [*gone, *shown_by_wake],
+            [*gone, *shown_by_switch, *back],
+            [*stops, *shown_by_switch, *back],
+            [*starts, *shown_by_wake],
+            gone,
+            [*shown_by_wake, *stops],
+        ):
+            lines = [*lines, execute(10, 1, "y-21", 22), switch(20, 1, "y-21", "Z", "swapper/1-0")]
+            _, _, told = judge(self.second_thread(*lines), self.TABLE)
+            with self.subTest(lines=lines):
+                self.assertEqual(sum(told["missing"]["counts"].values()), 0)
+
+    def test_without_its_event_that_is_a_loss(self):
+        for lines in ([], [execute(10, 1, "y-31", 32)]):
+            text = self.second_thread(
+                switch(5, 0, "x-22", "X", "swapper/0-0"),
+                *lines,
+                switch(20, 1, "y-21", "Z", "swapper/1-0"),
+            )
+            self.assertGreater(judge(text, self.TABLE)[2]["missing"]["counts"]["lost"], 0)
+
+    def test_exec_is_once(self):
+        # The same ids again, of other threads.
+        text = self.second_thread(
+            switch(5, 0, "x-21", "Z", "swapper/0-0"),
+            execute(10, 1, "y-21", 22),
+            wake(11, 0, "<idle>-0", "z-22", "sched_wakeup_new"),
+            switch(12, 0, "swapper/0-0", "R", "z-22"),
+            switch(20, 1, "z-22", "S", "swapper/1-0"),
+        )
+        self.assertGreater(judge(text, self.TABLE)[2]["missing"]["counts"]["lost"], 0)
 
     def test_it_stays_in_its_gang(self):
-        table = two_cpus(("low", 1, [{"pids": [21, 22]}]), ("high", 2, [{"pids": [12]}]))
-        text = start(0, 1) + "".join([
-            wake(3, 0, "<idle>-0", "x-21"), switch(4, 0, "swapper/0-0", "R", "x-21"),
-            wake(4, 0, "x-21", "x-22", "sched_wakeup_new"), switch(5, 0, "x-21", "Z", "x-22"),
-            wake(6, 0, "x-21", "kworker/0:3-77"), wake(7, 1, "<idle>-0", "high-12"),
-            switch(8, 1, "swapper/1-0", "R", "high-12"), switch(20, 0, "x-21", "S", "swapper/0-0"),
-            switch(99, 1, "high-12", "S", "swapper/1-0"),
-        ])
-        status, rules, told = judge(text, table)
-        self.assertEqual((status, rules, told["missing"]["counts"]["lost"]), (2, ["one-gang"], 0))
+        for members in ([21, 22], [21]):
+            table = two_cpus(("low", 1, [{"pids": members}]), ("high", 2, [{"pids": [12]}]))
+            text = self.second_thread(
+                switch(5, 0, "x-21", "Z", "swapper/0-0"),
+                wake(6, 1, "x-21", "kworker/0:3-77"),
+                wake(7, 0, "<idle>-0", "high-12"),
+                switch(8, 0, "swapper/0-0", "R", "high-12"),
+                execute(9, 1, "y-21", 22),
+                switch(20, 1, "y-21", "S", "swapper/1-0"),
+                switch(99, 0, "high-12", "S", "swapper/0-0"),
+            )
+            status, rules, told = judge(text, table)
+            self.assertEqual(
+                (status, rules, told["missing"]["counts"]["lost"]), (2, ["one-gang"], 0)
+            )
 
 
 class BadAssignments(unittest.TestCase):
@@ -238,26 +299,56 @@ class BadAssignments(unittest.TestCase):
             ({"partitions": []}, "gangs file: gangs is missing"),
             ({"partitions": [], "gangs": []}, "partitions: found none"),
             ({"partitions": 3, "gangs": []}, "partitions: found 3, expected a list"),
-            ({"partitions": [{"name": "a", "cpus": "x"}], "gangs": []}, "partitions[0].cpus: found 'x'"),
-            ({"partitions": [{"name": "a", "cpus": "3-1"}], "gangs": []}, "expected CPUs as in '0-2,5'"),
+            (
+                {"partitions": [{"name": "a", "cpus": "x"}], "gangs": []},
+                "partitions[0].cpus: found 'x'",
+            ),
+            (
+                {"partitions": [{"name": "a", "cpus": "3-1"}], "gangs": []},
+                "expected CPUs as in '0-2,5'",
+            ),
             ({"partitions": [{"name": "a", "cpus": "99999"}], "gangs": []}, "partitions[0].cpus"),
             (
-                {"partitions": [{"name": "a", "cpus": "0-1"}, {"name": "b", "cpus": "1"}], "gangs": []},
+                {
+                    "partitions": [{"name": "a", "cpus": "0-1"}, {"name": "b", "cpus": "1"}],
+                    "gangs": [],
+                },
                 "partitions[1]: its name or CPU 1 is another partition's too",
             ),
-            (gangs(("low", 0, [])), "gangs[0].priority: found 0, expected a whole number from 1 to 99"),
+            (
+                gangs(("low", 0, [])),
+                "gangs[0].priority: found 0, expected a whole number from 1 to 99",
+            ),
             (gangs(("low", True, [])), "gangs[0].priority: found True"),
             (gangs(("", 1, [])), "gangs[0].name: found '', expected a text"),
             (gangs(("low", 1, [{}])), "gangs[0].members[0]: expected either pids or comm"),
             (gangs(("low", 1, [{"pids": [1], "comm": "a"}])), "expected either pids or comm"),
             (gangs(("low", 1, [{"pids": [0]}])), "gangs[0].members[0].pids: found 0"),
             (gangs(("low", 1, [{"pids": 7}])), "found 7, expected a list of thread ids"),
-            (gangs(("low", 1, [{"pid": [7]}])), "gangs[0].members[0]: found 'pid', expected comm, cpus"),
-            (gangs(("low", 1, [{"comm": "a", "cpus": "4"}])), "found 4, expected CPUs of partition main, 0-3"),
-            (gangs(("low", 1, [{"comm": "a", "from_s": 2, "to_s": 1}])), "to_s must be later than from_s"),
-            (gangs(("low", 1, [{"comm": "a", "from_s": "soon"}])), "from_s: found 'soon', expected a time"),
-            (gangs(good, ("high", 2, [{"pids": [1]}])), "thread 1 is listed twice for the same time"),
-            (gangs(good, best_effort=[{"comm": "a", "from_s": 1}]), "best_effort[0]: found 'from_s'"),
+            (
+                gangs(("low", 1, [{"pid": [7]}])),
+                "gangs[0].members[0]: found 'pid', expected comm, cpus",
+            ),
+            (
+                gangs(("low", 1, [{"comm": "a", "cpus": "4"}])),
+                "found 4, expected CPUs of partition main, 0-3",
+            ),
+            (
+                gangs(("low", 1, [{"comm": "a", "from_s": 2, "to_s": 1}])),
+                "to_s must be later than from_s",
+            ),
+            (
+                gangs(("low", 1, [{"comm": "a", "from_s": "soon"}])),
+                "from_s: found 'soon', expected a time",
+            ),
+            (
+                gangs(good, ("high", 2, [{"pids": [1]}])),
+                "thread 1 is listed twice for the same time",
+            ),
+            (
+                gangs(good, best_effort=[{"comm": "a", "from_s": 1}]),
+                "best_effort[0]: found 'from_s'",
+            ),
             (gangs(good, kernel_threads=[{"cpus": "1"}]), "kernel_threads[0]: found 'cpus'"),
             ({**gangs(good), "gangs": [{"name": "a"}]}, "gangs[0]: members is missing"),
         ]:

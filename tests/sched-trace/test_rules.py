@@ -48,7 +48,10 @@ class OneGang(unittest.TestCase):
         self.assertEqual(one["partition"], "main")
         self.assertEqual(one["cpus"], [1, 0])
         self.assertEqual(
-            [(each["comm"], each["gang"], each["priority"], each["cpu"]) for each in one["threads"]],
+            [
+                (each["comm"], each["gang"], each["priority"], each["cpu"])
+                for each in one["threads"]
+            ],
             [("high", "high", 20, 1), ("low", "low", 10, 0)],
         )
 
@@ -73,7 +76,10 @@ class OneGang(unittest.TestCase):
     def test_partitions_do_not_see_each_other(self):
         story = Story()
         story.table["partitions"] = [{"name": "a", "cpus": "0"}, {"name": "b", "cpus": "1"}]
-        (low,), (high,) = story.gang("low", 10, partition="a"), story.gang("high", 20, partition="b")
+        (low,), (high,) = (
+            story.gang("low", 10, partition="a"),
+            story.gang("high", 20, partition="b"),
+        )
         story.wake(1, 0, low, high)
         story.switch(2, 0, "R", low)
         story.switch(2, 1, "R", high)
@@ -89,15 +95,26 @@ class Placement(unittest.TestCase):
         (member,) = story.gang("one", 10, partition="a")
         story.wake(1, 0, member)
         story.switch(2, 1, "R", member)
-        self.assertEqual(story.found(), [("placement", 0)])
+        story.switch(7, 1, "S")
+        self.assertEqual(story.found(), [("placement", 5)])
 
     def test_a_cpu_that_the_assignment_does_not_give_is_found(self):
         story = Story()
         (member,) = story.gang("one", 10, cpus="0")
         story.wake(1, 0, member)
         story.switch(2, 1, "R", member)
-        self.assertEqual(story.found(), [("placement", 0)])
+        story.switch(7, 1, "S")
+        self.assertEqual(story.found(), [("placement", 5)])
         self.assertEqual(story.found("--skip", "placement"), [])
+
+    def test_a_member_that_is_never_switched_is_found(self):
+        story = Story()
+        (member,) = story.gang("one", 10, cpus="0")
+        story.events.pop()
+        story.current[1] = member
+        story.wake(1, 1, story.thread("hog"))
+        story.wake(4, 0, story.thread("hog"))
+        self.assertEqual(story.found(), [("placement", 4)])
 
 
 def late_start(wake_us, start_us, end_us=50.0):
@@ -119,6 +136,10 @@ class Start(unittest.TestCase):
 
     def test_at_the_time_of_the_wake_up_holds_in_either_order_of_lines(self):
         self.assertEqual(late_start(5, 5).found(), [])
+        _, table = late_start(5, 5).judge()
+        self.assertEqual(
+            next(rule for rule in table["rules"] if rule["name"] == "start")["measured"], {}
+        )
         story = late_start(5, 5)
         story.events[3], story.events[4] = story.events[4], story.events[3]
         story.events[3] = story.events[3]._replace(thread=story.idle[1])
@@ -144,13 +165,37 @@ class Start(unittest.TestCase):
     def test_every_higher_gang_counts(self):
         # One of them ends soon, but the other does not.
         story = Story()
-        (low,), (high,), (mid,) = story.gang("low", 10), story.gang("high", 30), story.gang("mid", 20)
+        (low,), (high,), (mid,) = (
+            story.gang("low", 10),
+            story.gang("high", 30),
+            story.gang("mid", 20),
+        )
         story.wake(1, 0, high, low, mid)
         story.switch(2, 0, "R", high)
         story.switch(97, 1, "R", low)
         story.switch(100, 0, "S")
         story.switch(200, 1, "S")
         self.assertIn(("start", 96), story.found("--late-start-us", "90"))
+
+    def test_the_latest_of_several_higher_gangs_counts(self):
+        # Both end 3 us after the start; one woke up 90 us before it, the other 2 us.
+        for order in (0, 1):
+            story = Story(cpus=3)
+            (low,) = story.gang("low", 10)
+            gangs = [story.gang("mid", 20)[0], story.gang("high", 30)[0]]
+            story.wake(1, 0, low)
+            story.wake(10, 0, gangs[order])
+            story.switch(10, 0, "R", gangs[order])
+            story.wake(98, 1, gangs[1 - order])
+            story.switch(98, 1, "R", gangs[1 - order])
+            story.switch(100, 2, "R", low)
+            story.switch(103, 0, "S")
+            story.switch(103, 1, "S")
+            story.switch(200, 2, "S")
+            options = ["--overlap-us", "100", "--late-start-us"]
+            starts = [one for one in story.found(*options, "2.9") if one[0] == "start"]
+            self.assertIn(("start", 90), starts)
+            self.assertNotIn(("start", 90), story.found(*options, "3"))
 
     def test_going_on_with_another_member_is_no_start(self):
         story = Story()
@@ -262,10 +307,29 @@ class LeftOut(unittest.TestCase):
             story = self.story()
             other = story.thread(comm)
             story.events = [
-                *story.events[:2], story.events[2]._replace(time=500, cpu=1, thread=story.idle[1], to=other),
-                story.events[4]._replace(time=600, cpu=1, thread=story.idle[1], to=other), *story.events[2:],
+                *story.events[:2],
+                story.events[2]._replace(time=500, cpu=1, thread=story.idle[1], to=other),
+                story.events[4]._replace(time=600, cpu=1, thread=story.idle[1], to=other),
+                *story.events[2:],
             ]
             self.assertEqual(story.found("--blocked-us", "10"), expected)
+            _, table = story.judge("--blocked-us", "10")
+            for one in table["findings"]:
+                self.assertEqual([thread["comm"] for thread in one["threads"]], ["one", "hog"])
+
+    def test_a_cpu_that_becomes_free_counts_from_then_on(self):
+        story = self.story()
+        kernel = story.thread("kworker/1:0")
+        event = story.events[2]._replace(cpu=1, thread=story.idle[1], to=kernel)
+        story.events = [
+            *story.events[:2],
+            event._replace(time=500),
+            event._replace(time=600, kind="switch", state="R"),
+            *story.events[2:5],
+            event._replace(time=20_000, kind="switch", thread=kernel, state="S", to=story.idle[1]),
+            *story.events[5:],
+        ]
+        self.assertEqual(story.found("--blocked-us", "10"), [("left-out", 30)])
 
 
 class Idle(unittest.TestCase):
@@ -292,10 +356,14 @@ class Idle(unittest.TestCase):
         self.assertEqual(self.story("0").found("--idle-us", "1"), [])
 
     def test_a_throttled_cpu_is_excused_for_that_time(self):
-        with harness.file_of("# a comment\n1 41.000006 41.000024\n1 41.000023 41.000027\n0 41 42\n") as path:
+        with harness.file_of(
+            "# a comment\n1 41.000006 41.000024\n1 41.000008 41.000009\n1 41.000023 41.000027\n0 41 42\n"
+        ) as path:
             # What is left is 5 to 6 and 27 to 30.
             self.assertEqual(self.story().found("--idle-us", "3", "--throttled", path), [])
-            self.assertEqual(self.story().found("--idle-us", "2.9", "--throttled", path), [("idle", 25)])
+            self.assertEqual(
+                self.story().found("--idle-us", "2.9", "--throttled", path), [("idle", 25)]
+            )
 
     def test_waiting_members_are_not_best_effort_work(self):
         story = self.story()
@@ -323,7 +391,9 @@ class Share(unittest.TestCase):
         self.assertEqual(self.story(203).found(*options), [("blocked", 63)])
 
     def test_standing_back_before_the_limit_is_used_up_is_found(self):
-        self.assertEqual(self.story(190).found("--blocked-us", "2", "--share", "41/100"), [("blocked", 50)])
+        self.assertEqual(
+            self.story(190).found("--blocked-us", "2", "--share", "41/100"), [("blocked", 50)]
+        )
 
     def test_it_excuses_nobody_while_a_lower_gang_runs(self):
         story = Story(cpus=2)
@@ -334,6 +404,19 @@ class Share(unittest.TestCase):
         story.switch(170, 0, "R", high)
         story.switch(180, 0, "S")
         self.assertEqual(story.found("--blocked-us", "2", "--share", "40/100"), [("blocked", 20)])
+
+    def test_nor_after_real_time_work_went_on(self):
+        # By the windows all may stand back up to 200, but the lower gang goes on at 150.
+        story = Story(cpus=2)
+        (low,), (high,) = story.gang("low", 10), story.gang("high", 20)
+        story.wake(99, 0, low)
+        story.switch(100, 0, "R", low)
+        story.switch(140, 0, "R")
+        story.switch(150, 0, "R", low)
+        story.wake(155, 1, high)
+        story.switch(180, 0, "R", high)
+        story.switch(190, 0, "S")
+        self.assertEqual(story.found("--blocked-us", "2", "--share", "40/100"), [("blocked", 25)])
 
 
 if __name__ == "__main__":

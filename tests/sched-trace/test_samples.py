@@ -16,11 +16,14 @@ import harness
 from story import as_json, gangs
 
 NAMES = [
-    ("steer", 20, [{"comm": "steer"}]), ("plan", 10, [{"comm": "plan [[]0] => x"}, {"comm": "a:1 [[]2] R ==> b"}]),
+    ("steer", 20, [{"comm": "steer"}]),
+    ("plan", 10, [{"comm": "plan [[]0] => x"}, {"comm": "a:1 [[]2] R ==> b"}]),
 ]
 KERNEL = {"kernel_threads": [{"comm": "perf"}]}
 # With the threads that run on CPU 0: steer, plan.
-TRACE_CMD = dict.fromkeys(["trace-cmd.txt", "trace-cmd-t.txt", "trace-cmd-l.txt", "trace-cmd-R.txt"], (221, 224))
+TRACE_CMD = dict.fromkeys(
+    ["trace-cmd.txt", "trace-cmd-t.txt", "trace-cmd-l.txt", "trace-cmd-R.txt"], (221, 224)
+)
 PERF = dict.fromkeys(["perf.txt", "perf-ns.txt"], (253, 256))
 WHOLE = {**TRACE_CMD, **PERF, "tracefs-6.18.txt": (154, 157), "tracefs-7.0.txt": (152, 155)}
 
@@ -40,7 +43,9 @@ def of_cpu_0(name):
 def sample(name, table, *options):
     """(exit status, JSON) of a sample."""
     with harness.file_of(as_json(table)) as path:
-        return harness.command(str(harness.SAMPLES / name), "--gangs", path, "--hand-overs-at-least", "0", *options)
+        return harness.command(
+            str(harness.SAMPLES / name), "--gangs", path, "--hand-overs-at-least", "0", *options
+        )
 
 
 class Samples(unittest.TestCase):
@@ -87,7 +92,9 @@ class Samples(unittest.TestCase):
 
     def test_losses_are_seen(self):
         for name, cpus in (("trace_pipe-lost.txt", {1, 3}), ("perf-lost.txt", {0})):
-            status, told = sample(name, of_cpus("0-3"), "--allow", "unwoken", "--skip", "one-gang", "--skip", "start")
+            status, told = sample(
+                name, of_cpus("0-3"), "--allow", "unwoken", "--skip", "one-gang", "--skip", "start"
+            )
             with self.subTest(name=name):
                 self.assertEqual((status, told["verdict"]), (1, "not proved"))
                 self.assertLessEqual(cpus, {one["cpu"] for one in told["missing"]["stretches"]})
@@ -100,7 +107,9 @@ class Samples(unittest.TestCase):
         status, told = sample("tracefs-untraced-idle.txt", of_cpus("0-1"))
         self.assertEqual((status, told["verdict"]), (1, "not proved"))
         self.assertEqual({one["cpu"] for one in told["missing"]["stretches"]}, {1})
-        self.assertIn("swapper/1:0 ran there, but mandb:743 stopped", told["missing"]["stretches"][0]["why"])
+        self.assertIn(
+            "swapper/1:0 ran there, but mandb:743 stopped", told["missing"]["stretches"][0]["why"]
+        )
 
 
 if __name__ == "__main__":

@@ -27,7 +27,14 @@ def bounds(bound_ns):
 
 def machine(seed, form, **more):
     """A random machine, whose times a format can show."""
-    made = Machine(seed, cpus=2 + seed % 4, partitions=1 + seed % 2, gangs=2 + seed % 4, unit_ns=unit_ns(form), **more)
+    made = Machine(
+        seed,
+        cpus=2 + seed % 4,
+        partitions=1 + seed % 2,
+        gangs=2 + seed % 4,
+        unit_ns=unit_ns(form),
+        **more,
+    )
     made.run(DURATION_NS)
     return made
 
@@ -38,7 +45,9 @@ class Legal(unittest.TestCase):
             for form in FORMATS:
                 with self.subTest(seed=seed, form=form):
                     made = machine(seed, form)
-                    status, table = harness.judge(text_of(made.events, form), made.assignment(), *bounds(BOUND_NS))
+                    status, table = harness.judge(
+                        text_of(made.events, form), made.assignment(), *bounds(BOUND_NS)
+                    )
                     self.assertEqual((status, table["reasons"]), (0, []))
                     self.assertEqual(table["missing"]["counts"]["lost"], 0)
 
@@ -64,7 +73,9 @@ class Legal(unittest.TestCase):
 
     def test_without_the_share_limit_standing_back_is_a_finding(self):
         made = machine(2, "tracefs", share=(3000 * US, 5000 * US))
-        status, table = harness.judge(text_of(made.events, "tracefs"), made.assignment(), *bounds(BOUND_NS))
+        status, table = harness.judge(
+            text_of(made.events, "tracefs"), made.assignment(), *bounds(BOUND_NS)
+        )
         self.assertEqual((status, harness.found(table)), (2, {"blocked"}))
 
     def test_a_smaller_share_than_the_real_one_excuses_less(self):
@@ -82,10 +93,17 @@ class AgainstTheOracle(unittest.TestCase):
                 # Coarse units make many events of one time; small bounds make many findings.
                 unit, bound_ns = [1, US, 10 * US][seed % 3], [15 * US, 5 * US, BOUND_NS][seed % 3]
                 made = Machine(
-                    seed, cpus=2 + seed % 4, partitions=1 + seed % 2, gangs=1 + seed % 5, unit_ns=unit, fault=fault
+                    seed,
+                    cpus=2 + seed % 4,
+                    partitions=1 + seed % 2,
+                    gangs=1 + seed % 5,
+                    unit_ns=unit,
+                    fault=fault,
                 )
                 made.run(DURATION_NS)
-                _, table = harness.judge(text_of(made.events, "trace-cmd -t"), made.assignment(), *bounds(bound_ns))
+                _, table = harness.judge(
+                    text_of(made.events, "trace-cmd -t"), made.assignment(), *bounds(bound_ns)
+                )
                 found = sorted(
                     (one["rule"], _ns(one["from_s"]), _ns(one["to_s"])) for one in table["findings"]
                 )
@@ -105,8 +123,12 @@ class Faulty(unittest.TestCase):
     """Schedules with one fault, which the oracle says breaks the rule."""
 
     RULES = {
-        "overlap": "one-gang", "beside": "start", "run-on": "run-on", "blocked": "blocked",
-        "left-out": "left-out", "idle": "idle",
+        "overlap": "one-gang",
+        "beside": "start",
+        "run-on": "run-on",
+        "blocked": "blocked",
+        "left-out": "left-out",
+        "idle": "idle",
     }
 
     def test_each_fault_is_caught_in_every_format(self):
@@ -114,7 +136,9 @@ class Faulty(unittest.TestCase):
             for form in FORMATS:
                 made = self._broken(fault, rule, form)
                 with self.subTest(fault=fault, form=form):
-                    status, table = harness.judge(text_of(made.events, form), made.assignment(), *bounds(BOUND_NS))
+                    status, table = harness.judge(
+                        text_of(made.events, form), made.assignment(), *bounds(BOUND_NS)
+                    )
                     self.assertEqual(status, 2)
                     self.assertIn(rule, harness.found(table))
 
@@ -134,10 +158,13 @@ class Faulty(unittest.TestCase):
                     with self.subTest(seed=seed, form=form, units=units):
                         status, table = harness.judge(text_of(events, form), made.assignment())
                         overlaps = [
-                            _ns(one["to_s"]) - _ns(one["from_s"]) for one in table["findings"]
+                            _ns(one["to_s"]) - _ns(one["from_s"])
+                            for one in table["findings"]
                             if one["rule"] == "one-gang"
                         ]
-                        self.assertEqual((status, overlaps), (2, [units * unit]) if units else (0, []))
+                        self.assertEqual(
+                            (status, overlaps), (2, [units * unit]) if units else (0, [])
+                        )
 
     def _extended(self, seed, form, by_ns):
         """The first schedule from that seed on that has such a hand-over."""
@@ -152,7 +179,9 @@ class Faulty(unittest.TestCase):
         made, events = self._extended(1, "perf --ns", 700)
         text, late = text_of(events, "perf --ns"), ["--late-start-us", "0.7"]
         self.assertEqual(harness.judge(text, made.assignment(), "--overlap-us", "0.7", *late)[0], 0)
-        self.assertEqual(harness.judge(text, made.assignment(), "--overlap-us", "0.699", *late)[0], 2)
+        self.assertEqual(
+            harness.judge(text, made.assignment(), "--overlap-us", "0.699", *late)[0], 2
+        )
 
     def test_a_dropped_switch_is_caught_in_every_format(self):
         for seed in SEEDS:

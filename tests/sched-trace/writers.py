@@ -58,8 +58,10 @@ def _line(event, how, name):
         comm = "swapper" if name.startswith("perf") else "<idle>"
     ns = START_S * 10**9 + event.time
     known = {
-        "comm": as_in_trace(comm), "pid": pid, "cpu": event.cpu,
-        "time": f"{ns // 10**9:>6}." + f"{ns % 10**9:09}"[:how.digits],
+        "comm": as_in_trace(comm),
+        "pid": pid,
+        "cpu": event.cpu,
+        "time": f"{ns // 10**9:>6}." + f"{ns % 10**9:09}"[: how.digits],
     }
     if event.kind == "lost":
         return how.lost.format(event="PERF_RECORD_LOST", **known)
@@ -83,13 +85,17 @@ def _kernel_switch(event):
 
 def _raw_switch(event):
     number = {"R": 0, "R+": 256, "S": 1, "D": 2, "I": 128}[event.state]
-    kernel = _kernel_switch(event).replace(f"prev_state={event.state} ==> ", f"prev_state={number} ")
+    kernel = _kernel_switch(event).replace(
+        f"prev_state={event.state} ==> ", f"prev_state={number} "
+    )
     return " " + kernel
 
 
 def _plug_in_switch(event):
     one, to, state = event.thread, event.to, {"R+": "R", "I": "W"}.get(event.state, event.state)
-    return f"{one.comm}:{one.pid} [{_priority(one)}] {state} ==> {to.comm}:{to.pid} [{_priority(to)}]"
+    return (
+        f"{one.comm}:{one.pid} [{_priority(one)}] {state} ==> {to.comm}:{to.pid} [{_priority(to)}]"
+    )
 
 
 def _kernel_wake(event):

@@ -7,6 +7,7 @@ log or names of states could only repeat its mistakes.
     lines       the text of a trace -> events
     order       events in order of time, from a known start
     assignment  who belongs to which gang
+    state       threads, gangs, partitions, and who is told about them
     schedule    events -> what runs, what waits, and what is not known
     rules       what must hold; one class a rule, each with its definition
     share       stretches in which real-time work has to stand back

@@ -12,7 +12,7 @@ run time      Of a gang: while a thread of it runs. CPU time: summed over its th
 
 from typing import NamedTuple
 
-from .schedule import Observer
+from .state import Observer
 
 
 class Activation(NamedTuple):
@@ -96,7 +96,9 @@ class Activity(Observer):
             self._close(one, loss.from_ns)
             one.last, one.active, one.ready = None, set(), set()
             one.ended.clear()
-            while one.sequence and (one.sequence[-1] is None or one.sequence[-1].time_ns > loss.from_ns):
+            while one.sequence and (
+                one.sequence[-1] is None or one.sequence[-1].time_ns > loss.from_ns
+            ):
                 one.sequence.pop()
             if one.judged_ns:
                 one.sequence.append(None)

@@ -31,7 +31,15 @@ import json
 import re
 from decimal import Decimal
 
-from .units import NS_PER_S, Unusable, as_in_trace, cpu_list, cpu_mask, from_trace, nanoseconds
+from .units import (
+    NS_PER_S,
+    Unusable,
+    as_in_trace,
+    cpu_list,
+    cpu_mask,
+    from_trace,
+    nanoseconds,
+)
 
 IDLE, KERNEL, BEST_EFFORT, MEMBER = range(4)
 ALL_CPUS = -1
@@ -90,7 +98,9 @@ class Assignment:
             table = json.loads(text, parse_float=Decimal)
         except ValueError as error:
             raise Unusable(f"gangs: not JSON: {error}") from None
-        fields = _fields(table, "gangs file", {"partitions", "gangs"}, {"best_effort", "kernel_threads"})
+        fields = _fields(
+            table, "gangs file", {"partitions", "gangs"}, {"best_effort", "kernel_threads"}
+        )
         self.partitions = _partitions(fields["partitions"])
         self.gangs = []
         self._members, self._best = [], []
@@ -98,7 +108,10 @@ class Assignment:
             self._members += self._gang(gang, where)
         for where, row in _rows(fields.get("best_effort", []), "best_effort"):
             self._best.append(_choice(row, where, {"cpus"}))
-        kernel = [_choice(row, where) for where, row in _rows(fields.get("kernel_threads", []), "kernel_threads")]
+        kernel = [
+            _choice(row, where)
+            for where, row in _rows(fields.get("kernel_threads", []), "kernel_threads")
+        ]
         kernel += kernel_threads
         self._kernel_pids = {pid for choice in kernel for pid in choice.pids}
         names = KERNEL_NAMES + [choice.comm for choice in kernel if choice.comm is not None]
@@ -134,7 +147,11 @@ class Assignment:
                 member = {"cpus": common, **member}
             choice = _choice(member, place, {"cpus", "from_s", "to_s"})
             choice.gang = gang
-            if choice.cpus & partition.cpus == 0 or choice.cpus != ALL_CPUS and choice.cpus & ~partition.cpus:
+            if (
+                choice.cpus & partition.cpus == 0
+                or choice.cpus != ALL_CPUS
+                and choice.cpus & ~partition.cpus
+            ):
                 raise Unusable(
                     f"{place}.cpus: found {cpu_list(choice.cpus)}, expected CPUs of partition "
                     f"{partition.name}, {cpu_list(partition.cpus)}"
@@ -145,7 +162,9 @@ class Assignment:
 
     def boundaries(self):
         """The times at which membership changes."""
-        times = {choice.from_ns for choice in self._members} | {choice.to_ns for choice in self._members}
+        times = {choice.from_ns for choice in self._members} | {
+            choice.to_ns for choice in self._members
+        }
         return sorted(times - {0, None})
 
     def role(self, pid, comm, time):
@@ -181,20 +200,13 @@ class Assignment:
         return inherited if inherited and inherited.holds(time) else None
 
     def fork(self, parent, comm, child, time):
-        """A child belongs where its parent does."""
-        member = self._member(parent, comm, time)
-        if member:
-            self._inherited[child] = member
+        """A child belongs where its parent does, whoever had its id before."""
+        self._inherited[child] = self._member(parent, comm, time)
 
-    def new_pid(self, old, new):
-        """A thread goes on under another id."""
-        member = self._inherited.pop(old, None)
-        if member:
-            self._inherited[new] = member
-
-    def exit(self, pid):
-        """Thread ids are used again."""
-        self._inherited.pop(pid, None)
+    def exchange(self, one, two):
+        """Two threads have each other's id from now on."""
+        inherited = self._inherited
+        inherited[one], inherited[two] = inherited.get(two), inherited.get(one)
 
 
 def _pattern(names):
@@ -217,9 +229,12 @@ def _partitions(rows):
     partitions, used = {}, 0
     for where, row in _rows(rows, "partitions"):
         fields = _fields(row, where, {"name", "cpus"})
-        name, cpus = _name(fields["name"], f"{where}.name"), cpu_mask(fields["cpus"], f"{where}.cpus")
+        name = _name(fields["name"], f"{where}.name")
+        cpus = cpu_mask(fields["cpus"], f"{where}.cpus")
         if name in partitions or cpus & used:
-            raise Unusable(f"{where}: its name or CPU {cpu_list(cpus & used)} is another partition's too")
+            raise Unusable(
+                f"{where}: its name or CPU {cpu_list(cpus & used)} is another partition's too"
+            )
         partitions[name] = Partition(name, cpus)
         used |= cpus
     if not partitions:
@@ -267,7 +282,9 @@ def _fields(value, where, required, optional=frozenset()):
     for name in sorted(required - set(value)):
         raise Unusable(f"{where}: {name} is missing")
     for name in sorted(set(value) - required - optional):
-        raise Unusable(f"{where}: found {name!r}, expected {', '.join(sorted(required | optional))}")
+        raise Unusable(
+            f"{where}: found {name!r}, expected {', '.join(sorted(required | optional))}"
+        )
     return value
 
 

@@ -16,6 +16,7 @@ An event is the tuple
                                          DEAD, the one out
     WAKE      thread that runs there     -                     thread woken, or new
     FORK      "                          pid of the parent     its child
+    EXEC      "                          pid before exec       pid after it, -
     RUNS      "                          -                     -
     STARTED   -                          -                     -
     LOST      -                          -                     -
@@ -34,7 +35,7 @@ import re
 
 from .units import Unusable, from_trace
 
-SWITCH, WAKE, FORK, RUNS, STARTED, LOST = range(6)
+SWITCH, WAKE, FORK, EXEC, RUNS, STARTED, LOST = range(7)
 RUNNABLE, ASLEEP, DEAD = range(3)
 NO_PID = -1
 NO_CPU = -1
@@ -45,8 +46,12 @@ _FTRACE_TAIL, _PERF_TAIL = r"(\w+):\s", r"(?:\d+ +)?[\w.-]+:(\w+): "
 # Columns where they are fixed: names can hold anything, even what looks like a header.
 HEADERS = {
     "ftrace": [
-        re.compile(r"(.{16})-(\d+) +(?:\([ \d-]+\) +)?\[(\d+)\]\s+" + _FLAGS + _TIME + _FTRACE_TAIL),
-        re.compile(r"\s*(.{1,16}?)-(\d+) +(?:\([ \d-]+\) +)?\[(\d+)\]\s+" + _FLAGS + _TIME + _FTRACE_TAIL),
+        re.compile(
+            r"(.{16})-(\d+) +(?:\([ \d-]+\) +)?\[(\d+)\]\s+" + _FLAGS + _TIME + _FTRACE_TAIL
+        ),
+        re.compile(
+            r"\s*(.{1,16}?)-(\d+) +(?:\([ \d-]+\) +)?\[(\d+)\]\s+" + _FLAGS + _TIME + _FTRACE_TAIL
+        ),
     ],
     "trace-cmd -l": [
         re.compile(r"(.{8})-(\d+) +(\d+)" + r"[^\d\s]\S* +" + _TIME + _FTRACE_TAIL),
@@ -68,18 +73,21 @@ WAKE_BODIES = [
     re.compile(rf"\s*comm={_NAME} pid=(\d+) prio=-?\d+(?: success=(\d))? target_cpu=\d+"),
     re.compile(rf"\s*{_NAME}:(\d+) \[-?\d+\](?: success=(\d))? CPU:\d+"),
 ]
-FORK_BODY = re.compile(rf"\s*(?:parent_)?comm={_NAME} (?:parent_)?pid=(\d+) child_comm={_NAME} child_pid=(\d+)")
+FORK_BODY = re.compile(
+    rf"\s*(?:parent_)?comm={_NAME} (?:parent_)?pid=(\d+) child_comm={_NAME} child_pid=(\d+)"
+)
+EXEC_BODY = re.compile(r"\s*filename=.* pid=(\d+) old_pid=(\d+)")
 LOST_LINE = re.compile(r"CPU:(\d+) \[(?:LOST )?(?:\d+ )?EVENTS(?: DROPPED)?\]")
 STARTED_LINE = re.compile(r"##### CPU (\d+) buffer started ####")
 # perf says how many, but of which CPU only if the sample has its header.
 PERF_LOST_LINE = re.compile(r".*?(?:\[(\d+)\] +[^\[]*)?PERF_RECORD_LOST")
 # Of fractions of a second with so many digits.
 NS_PER_DIGIT = [10 ** (9 - digits) for digits in range(10)]
-READ = ("sched_switch", "sched_wakeup", "sched_wakeup_new", "sched_process_fork")
+UNREADABLE = -1
 # include/linux/sched.h: EXIT_DEAD and EXIT_ZOMBIE; all states that are traced. The bit
 # above them says that the thread was pre-empted (4.14 on).
 EXIT_BITS, STATE_BITS = 0x30, 0xFF
-LOOKS_READ = re.compile(r"\b(?:" + "|".join(READ) + r"):")
+LOOKS_READ = re.compile(r"\bsched_(?:switch|wakeup|wakeup_new|process_fork|process_exec):")
 # A line of the tracer `latency-format`, or of a clock that does not count seconds.
 NO_SECONDS = re.compile(r".{8,16}-\d+ .*? \d+(?:us.?)? ?: sched_\w+:")
 
@@ -114,12 +122,20 @@ class Reader:
         self.cut_off = None
         self.digits = 0
         self.wakes = 0
+        # Pairs of ids that threads exchanged by exec: the trace shows it before it says so.
+        self.exchanges = set()
         # CPUs with an event, and those of which one has said who runs there.
         self._seen, self._named = set(), set()
-        self._lost = set()
-        self._started = set()
+        self._lost, self._started = set(), set()
         self._states = {}
         self._switch, self._wake = SWITCH_BODIES[0], WAKE_BODIES[0]
+        self._readers = {
+            "sched_switch": self._read_switch,
+            "sched_wakeup": self._read_wake,
+            "sched_wakeup_new": self._read_wake,
+            "sched_process_fork": self._read_fork,
+            "sched_process_exec": self._read_exec,
+        }
 
     def __iter__(self):
         header, time = None, 0
@@ -143,40 +159,64 @@ class Reader:
                     self._started.add(cpu)
             if self._lost or self._started:
                 yield from self._marks(time, (NO_CPU, cpu))
-            event = self._event(time, cpu, int(current), comm.strip(), name, text, match.end())
+            comm = comm.strip()
+            if comm == "<...>":
+                comm = ""
+            event = self._event(time, cpu, int(current), comm, name, text, match.end())
             if event:
                 self.events += event[2] != RUNS
                 yield event
         yield from self._marks(time, sorted(self._lost))
 
     def _event(self, time, cpu, current, comm, name, text, at):
-        if name == "sched_switch":
-            body = self._switch.match(text, at) or self._other_switch(text, at)
-            # Both name the thread switched out; perf's header does not know an exiting one.
-            if body and (current == int(body[2]) or current == NO_PID):
-                state = self._states.get(body[3])
-                if state is None:
-                    state = self._states[body[3]] = state_of(body[3])
-                return time, self.lines, SWITCH, cpu, int(body[2]), body[1], state, int(body[5]), body[4]
-        elif name == "sched_wakeup" or name == "sched_wakeup_new":
-            body = self._wake.match(text, at) or self._other_wake(text, at)
-            if body:
-                if body[3] == "0":
-                    return None
-                self.wakes += 1
-                return time, self.lines, WAKE, cpu, current, _known(comm), None, int(body[2]), body[1]
-        elif name == "sched_process_fork":
-            body = FORK_BODY.match(text, at)
-            if body:
-                return time, self.lines, FORK, cpu, current, body[1], int(body[2]), int(body[4]), body[3]
-        else:
+        read = self._readers.get(name)
+        if read is None:
             self.ignored_events += 1
-            if cpu in self._named or not _known(comm):
+            if cpu in self._named or not comm:
                 return None
             self._named.add(cpu)
             return time, self.lines, RUNS, cpu, current, comm, None, NO_PID, ""
-        self._unreadable(text)
-        return None
+        kind, rest = read(text, at, current, comm)
+        if kind is UNREADABLE:
+            self._unreadable(text)
+        if rest is None:
+            return None
+        return (time, self.lines, kind, cpu, *rest)
+
+    def _read_switch(self, text, at, current, _):
+        body = self._switch.match(text, at) or self._other_switch(text, at)
+        # Both name the thread switched out; perf's header does not know an exiting one.
+        if not body or current not in (int(body[2]), NO_PID):
+            return UNREADABLE, None
+        state = self._states.get(body[3])
+        if state is None:
+            state = self._states[body[3]] = state_of(body[3])
+        return SWITCH, (int(body[2]), body[1], state, int(body[5]), body[4])
+
+    def _read_wake(self, text, at, current, comm):
+        body = self._wake.match(text, at) or self._other_wake(text, at)
+        if not body:
+            return UNREADABLE, None
+        # Of kernels that traced wake-ups of threads that were awake.
+        if body[3] == "0":
+            return WAKE, None
+        self.wakes += 1
+        return WAKE, (current, comm, None, int(body[2]), body[1])
+
+    def _read_fork(self, text, at, current, _):
+        body = FORK_BODY.match(text, at)
+        if not body:
+            return UNREADABLE, None
+        return FORK, (current, body[1], int(body[2]), int(body[4]), body[3])
+
+    def _read_exec(self, text, at, current, comm):
+        body = EXEC_BODY.match(text, at)
+        if not body:
+            return UNREADABLE, None
+        old, new = int(body[2]), int(body[1])
+        if old != new:
+            self.exchanges.add(frozenset((old, new)))
+        return EXEC, (current, comm, old, new, "")
 
     def _other_switch(self, text, at):
         for body in SWITCH_BODIES:
@@ -237,7 +277,3 @@ class Reader:
             self.unreadable.append((self.lines, from_trace(text.rstrip("\n")[:200])))
         else:
             self.cut_off = self.lines
-
-
-def _known(comm):
-    return "" if comm == "<...>" else comm

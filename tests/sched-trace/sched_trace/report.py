@@ -41,7 +41,9 @@ def as_table(run):
             "last_s": _seconds(schedule.now),
         },
         "hand_overs": activity.hand_overs,
-        "partitions": [_partition(partition, activity.of(partition)) for partition in schedule.partitions],
+        "partitions": [
+            _partition(partition, activity.of(partition)) for partition in schedule.partitions
+        ],
         "rules": [_rule(rule, run.findings) for rule in run.rules],
         "skipped_rules": run.skipped,
         "findings": [_finding(finding) for finding in run.findings.kept],
@@ -50,9 +52,11 @@ def as_table(run):
             "allowed": sorted(run.allowed),
             "stretches": [_loss(loss) for loss in schedule.losses],
             "unreadable_lines": [
-                {"line": line, "text": text} for line, text in reader.unreadable[:run.show]
+                {"line": line, "text": text} for line, text in reader.unreadable[: run.show]
             ],
-            "late_starts": [{"cpu": cpu, "at_s": _seconds(time)} for cpu, time in schedule.late_starts],
+            "late_starts": [
+                {"cpu": cpu, "at_s": _seconds(time)} for cpu, time in schedule.late_starts
+            ],
             "runnable_before_the_trace": schedule.ready_at_start,
         },
     }
@@ -127,10 +131,16 @@ def as_json(run):
 def as_text(run):
     """The verdict first; then what it rests on."""
     table = as_table(run)
-    return "\n".join([
-        _verdict_line(run, table), *_trace_lines(table), *_missing_lines(table, run.show),
-        *_finding_lines(table, run.show), *_partition_lines(table), *_rule_lines(table),
-    ])
+    return "\n".join(
+        [
+            _verdict_line(run, table),
+            *_trace_lines(table),
+            *_missing_lines(table, run.show),
+            *_finding_lines(table, run.show),
+            *_partition_lines(table),
+            *_rule_lines(table),
+        ]
+    )
 
 
 def _verdict_line(run, table):
@@ -181,8 +191,9 @@ def _finding_lines(table, show):
         )
         for thread in finding["threads"]:
             cpu = "" if thread["cpu"] is None else f" on CPU {thread['cpu']}"
-            gang = f" of gang {thread['gang']}, priority {thread['priority']}" if thread["gang"] else ""
-            yield f"    {thread['comm']}:{thread['pid']}{cpu}, {thread['kind']}{gang}"
+            gang = f" of gang {thread['gang']}, priority {thread['priority']}"
+            whose = gang if thread["gang"] else ""
+            yield f"    {thread['comm']}:{thread['pid']}{cpu}, {thread['kind']}{whose}"
     if len(table["findings"]) > show:
         yield f"  and {len(table['findings']) - show:,} more (--show)"
 
@@ -212,7 +223,8 @@ def _rule_lines(table):
         head = f"{rule['name']:10} {rule['findings']:6,} {bound:>9}"
         for label, lengths in rule["measured"].items() or [("", {"count": 0})]:
             times = "".join(
-                f" {lengths[part] / 1000:10,.3f}" for part in ("median_ns", "p99_ns", "longest_ns")
+                f" {lengths[part] / 1000:10,.3f}"
+                for part in ("median_ns", "p99_ns", "longest_ns")
                 if part in lengths
             )
             yield f"{head}  {label:12} {lengths['count']:9,}{times}"

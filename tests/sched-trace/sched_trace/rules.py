@@ -8,7 +8,7 @@ are half-open: what ends at the time at which it began has length 0 and breaks n
 
 from array import array
 
-from .schedule import KINDS, RUNNING, Observer
+from .state import KINDS, RUNNING, Observer
 from .units import cpus_of, from_trace
 
 # Findings that are kept with their details; all are counted.
@@ -19,7 +19,8 @@ class Finding:
     """One breach: what was so from when to when, by which lines, on which CPUs."""
 
     def __init__(self, rule, partition, began, ended, cpus, threads, text):
-        self.rule, self.partition, self.cpus, self.threads, self.text = rule, partition, cpus, threads, text
+        self.rule, self.partition, self.text = rule, partition, text
+        self.cpus, self.threads = cpus, threads
         self.from_ns, self.from_line = began
         self.to_ns, self.to_line = ended
         # When it was found; False if events are missing in that stretch.
@@ -98,10 +99,17 @@ class Rule(Observer):
 
     def report(self, began, began_line, now, line, evidence, length):
         partition, cpus, threads, text = evidence
-        self.findings.add(Finding(
-            self.name, partition, (began, began_line), (now, line), cpus, threads,
-            f"{text} for {length / 1000:g} us",
-        ))
+        self.findings.add(
+            Finding(
+                self.name,
+                partition,
+                (began, began_line),
+                (now, line),
+                cpus,
+                threads,
+                f"{text} for {length / 1000:g} us",
+            )
+        )
 
     def doubt(self, loss):
         for key, (_, _, evidence) in list(self.open.items()):
@@ -139,8 +147,10 @@ class OneGang(Rule):
         runs = [(cpu, thread) for gang in gangs for cpu, thread in gang.running.items()]
         names = " and ".join(str(gang) for gang in gangs)
         return (
-            partition.name, [cpu for cpu, _ in runs],
-            [person(thread, cpu) for cpu, thread in runs], f"{names} ran at once",
+            partition.name,
+            [cpu for cpu, _ in runs],
+            [person(thread, cpu) for cpu, thread in runs],
+            f"{names} ran at once",
         )
 
     def concerns(self, loss, partition, cpus):
@@ -148,21 +158,34 @@ class OneGang(Rule):
 
 
 class Placement(Rule):
-    """A member runs only on CPUs of its partition, and on those that the assignment gives it."""
+    """A member runs only on CPUs of its partition, and of those that the assignment gives it."""
 
     name = "placement"
     needs_wakes = False
 
-    def member_starts(self, thread, before, now, line):
-        if not thread.cpus >> thread.cpu & 1:
-            self.findings.add(Finding(
-                self.name, thread.gang.partition.name, (now, line), (now, line), [thread.cpu],
-                [person(thread, thread.cpu)],
-                f"{thread} of {thread.gang} started on CPU {thread.cpu}, which is not its own",
-            ))
+    def gangs_changed(self, schedule, partition, now, line):
+        wrong = [
+            (partition, thread, cpu)
+            for gang in partition.active
+            for cpu, thread in gang.running.items()
+            if not thread.cpus >> cpu & 1
+        ]
+        for key in [key for key in self.open if key[0] is partition and key not in wrong]:
+            self.end(key, now, line, "elsewhere")
+        for key in wrong:
+            if key not in self.open:
+                self.begin(key, now, line, *key)
+
+    def evidence(self, partition, thread, cpu):
+        return (
+            partition.name,
+            [cpu],
+            [person(thread, cpu)],
+            f"{thread} of {thread.gang} ran on CPU {cpu}, which is not its own,",
+        )
 
     def concerns(self, loss, partition, cpus):
-        return False
+        return loss.kind == "lost" and loss.cpu in cpus
 
 
 class LateStart:
@@ -194,7 +217,8 @@ class Start(Rule):
         if before.gang is gang or gang.partition.unknown:
             return
         higher = [
-            one for one in gang.partition.gangs
+            one
+            for one in gang.partition.gangs
             if one.priority > gang.priority and (one.running or one.waiting)
         ]
         if higher:
@@ -202,13 +226,18 @@ class Start(Rule):
 
     def time_passes(self, now):
         for thread, cpu, gang, line, higher in self._fresh:
-            higher = [one for one in higher if one.ready_since is not None and one.ready_since < now]
+            higher = [
+                one for one in higher if one.ready_since is not None and one.ready_since < now
+            ]
             if higher and gang.running.get(cpu) is thread:
                 first = min(higher, key=lambda one: one.ready_since)
-                self._waiting.append(LateStart(
-                    now, {one: one.ready_since for one in higher},
-                    self._finding(thread, cpu, gang, now, line, first),
-                ))
+                self._waiting.append(
+                    LateStart(
+                        now,
+                        {one: one.ready_since for one in higher},
+                        self._finding(thread, cpu, gang, now, line, first),
+                    )
+                )
         self._fresh.clear()
         if self._waiting:
             self._waiting = [start for start in self._waiting if not self._measure(start, now)]
@@ -231,8 +260,12 @@ class Start(Rule):
     def _finding(self, thread, cpu, gang, started, line, higher):
         other = next(iter([*higher.running.values(), *higher.waiting.values()]))
         return Finding(
-            self.name, gang.partition.name, (higher.ready_since, higher.ready_line), (started, line),
-            [cpu], [person(thread, cpu), person(other, other.cpu)],
+            self.name,
+            gang.partition.name,
+            (higher.ready_since, higher.ready_line),
+            (started, line),
+            [cpu],
+            [person(thread, cpu), person(other, other.cpu)],
             f"{thread} of {gang} started on CPU {cpu}, "
             f"{(started - higher.ready_since) / 1000:g} us after {higher} was runnable",
         )
@@ -240,7 +273,8 @@ class Start(Rule):
     def doubt(self, loss):
         self._fresh.clear()
         self._waiting = [
-            start for start in self._waiting
+            start
+            for start in self._waiting
             if not self.concerns(loss, start.finding.partition, start.finding.cpus)
         ]
         super().doubt(loss)
@@ -274,7 +308,8 @@ class RunOn(Rule):
         runs = list(lower.running.items())
         other = next(iter(top.waiting.values()), None) or next(iter(top.running.values()))
         return (
-            partition.name, [cpu for cpu, _ in runs],
+            partition.name,
+            [cpu for cpu, _ in runs],
             [person(thread, cpu) for cpu, thread in runs] + [person(other, other.cpu)],
             f"{lower} ran on while {top} was runnable",
         )
@@ -319,7 +354,8 @@ class Blocked(Rule):
         thread = next(iter(top.waiting.values()))
         lower = [(cpu, one) for gang in partition.active for cpu, one in gang.running.items()]
         return (
-            partition.name, cpus_of(partition.cpus),
+            partition.name,
+            cpus_of(partition.cpus),
             [person(thread)] + [person(one, cpu) for cpu, one in lower],
             f"{top} was the highest runnable and did not run",
         )
@@ -364,7 +400,9 @@ class LeftOut(Rule):
         cpus = cpus_of(thread.cpus & schedule.free)
         there = [person(schedule.current[cpu], cpu) for cpu in cpus]
         return (
-            partition.name, cpus, [person(thread)] + there,
+            partition.name,
+            cpus,
+            [person(thread)] + there,
             f"{thread} of {thread.gang} waited beside CPUs that no gang used",
         )
 
@@ -401,13 +439,17 @@ class Idle(Rule):
 
     def evidence(self, schedule, cpu):
         waiting = [
-            thread for cpus, threads in schedule.best_waiting.items() if cpus >> cpu & 1
+            thread
+            for cpus, threads in schedule.best_waiting.items()
+            if cpus >> cpu & 1
             for thread in threads.values()
         ]
         first = min(waiting, key=lambda thread: thread.since)
         partition = next(one for one in schedule.partitions if one.cpus >> cpu & 1)
         return (
-            partition.name, [cpu], [person(first)],
+            partition.name,
+            [cpu],
+            [person(first)],
             f"CPU {cpu} was idle while best-effort {first} was runnable",
         )
 
@@ -415,7 +457,7 @@ class Idle(Rule):
         longest, at = 0, began
         for from_ns, to_ns in self.throttled.get(cpu, ()):
             if to_ns > began and from_ns < ended:
-                longest, at = max(longest, from_ns - at), to_ns
+                longest, at = max(longest, from_ns - at), max(at, to_ns)
         return max(longest, ended - at)
 
     def doubt(self, loss):

@@ -17,83 +17,22 @@ told to doubt what they saw since the last event that was good.
 """
 
 from .assignment import BEST_EFFORT, IDLE, KERNEL, MEMBER
-from .lines import DEAD, FORK, LOST, NO_CPU, NO_PID, RUNNABLE, STARTED, SWITCH, WAKE
+from .lines import DEAD, EXEC, FORK, LOST, NO_CPU, NO_PID, RUNNABLE, STARTED, SWITCH, WAKE
+from .state import (
+    RUNNING,
+    SLEEPING,
+    UNKNOWN,
+    WAITING,
+    GangState,
+    Loss,
+    Observer,
+    PartitionState,
+    Thread,
+)
 from .units import cpus_of, from_trace
 
-RUNNING, WAITING, SLEEPING, UNKNOWN = range(4)
-KINDS = {IDLE: "idle", KERNEL: "kernel thread", BEST_EFFORT: "best-effort", MEMBER: "member"}
 # Losses that are kept with their details; all are counted.
 MOST_LOSSES = 1000
-
-
-class Thread:
-    """A thread and where it stands; `since`: when its state began."""
-
-    __slots__ = ("pid", "comm", "kind", "gang", "cpus", "state", "cpu", "since", "line")
-
-    def __init__(self, pid, comm):
-        self.pid, self.comm = pid, comm
-        self.kind = self.gang = self.cpus = self.cpu = None
-        self.state, self.since, self.line = UNKNOWN, 0, 0
-
-    def __str__(self):
-        return f"{from_trace(self.comm)}:{self.pid}"
-
-
-class GangState:
-    """The threads of one priority in a partition: `running` by CPU, `waiting` by thread id."""
-
-    __slots__ = ("name", "priority", "partition", "running", "waiting", "ready_since", "ready_line", "cpu_ns")
-
-    def __init__(self, gang, partition):
-        self.name, self.priority, self.partition = gang.name, gang.priority, partition
-        self.running, self.waiting = {}, {}
-        # Since it has had runnable threads, by the order of lines even within one time.
-        self.ready_since, self.ready_line, self.cpu_ns = None, 0, 0
-
-    def __str__(self):
-        return f"{self.name} (priority {self.priority})"
-
-
-class PartitionState:
-    """Gangs with a runnable thread (`ready`, the most important of them `top`) and with a
-    running one (`active`); `unknown`: CPUs of which is not known what they run."""
-
-    __slots__ = ("name", "cpus", "unknown", "ready", "active", "top", "gangs")
-
-    def __init__(self, partition):
-        self.name, self.cpus, self.unknown = partition.name, partition.cpus, partition.cpus
-        self.ready, self.active, self.top, self.gangs = set(), set(), None, []
-
-
-class Loss:
-    """What the trace does not say, about a CPU; `partition`: that of an unwoken member."""
-
-    def __init__(self, kind, cpu, from_ns, to_ns, line, why, partition=None):
-        self.kind, self.cpu, self.from_ns, self.to_ns = kind, cpu, from_ns, to_ns
-        self.line, self.why, self.partition = line, why, partition
-
-
-class Observer:
-    """What a schedule tells. It calls only those methods that a class has of its own."""
-
-    def gangs_changed(self, schedule, partition, now, line):
-        """A judged partition has other threads that run or wait, or other free CPUs."""
-
-    def cpus_changed(self, schedule, now, line):
-        """Other CPUs are idle, or best-effort work waits for other CPUs."""
-
-    def member_starts(self, thread, before, now, line):
-        """A member was switched in, where `before` ran."""
-
-    def time_passes(self, now):
-        """All events up to `now` have been told."""
-
-    def doubt(self, loss):
-        """What was told since `loss.from_ns` may be wrong; what is open has no known start."""
-
-    def finish(self, now, line):
-        """The trace ends."""
 
 
 class Schedule:
@@ -101,7 +40,9 @@ class Schedule:
 
     def __init__(self, assignment, observers, from_ns=0):
         self.assignment = assignment
-        self.partitions = [PartitionState(partition) for partition in assignment.partitions.values()]
+        self.partitions = [
+            PartitionState(partition) for partition in assignment.partitions.values()
+        ]
         self.cpus = sum(partition.cpus for partition in self.partitions)
         self._partition_of = {cpu: p for p in self.partitions for cpu in cpus_of(p.cpus)}
         self._gangs = {}
@@ -112,8 +53,8 @@ class Schedule:
         self.threads, self.current, self._idle_threads = {}, {}, {}
         # What each CPU switched out last, and when its last event was.
         self._left, self._seen = {}, {}
-        # Thread ids that nobody has any more.
-        self._dead = set()
+        # Pairs of thread ids, see Reader.exchanges.
+        self.exchanges = set()
         # CPUs that are idle; that are idle or have best-effort work; for which such work waits.
         self.idle = self.free = self.wanted = 0
         # Waiting best-effort threads by thread id, by the CPUs where they may run.
@@ -135,7 +76,8 @@ class Schedule:
     def _observe(self, observers):
         def told(method):
             return [
-                getattr(one, method) for one in observers
+                getattr(one, method)
+                for one in observers
                 if getattr(type(one), method) is not getattr(Observer, method)
             ]
 
@@ -158,6 +100,8 @@ class Schedule:
                 else:
                     self._starts_late(one)
         else:
+            if kind == EXEC:
+                self._exchange(state, pid)
             self._confirm(cpu, current, comm)
             if kind == WAKE:
                 self._wake(self._thread(pid, name, cpu))
@@ -234,7 +178,6 @@ class Schedule:
             return thread
         thread = self.threads.get(pid)
         if thread is None:
-            self._dead.discard(pid)
             thread = self.threads[pid] = Thread(pid, comm)
             self._role(thread)
         elif comm and thread.comm != comm:
@@ -271,7 +214,7 @@ class Schedule:
 
     def _into(self, thread, state, cpu):
         gang = thread.gang
-        thread.state, thread.cpu, thread.since, thread.line = state, cpu, self.now, self.line
+        thread.state, thread.cpu, thread.since = state, cpu, self.now
         if state == RUNNING:
             self._occupy(thread, cpu)
             if gang:
@@ -317,23 +260,23 @@ class Schedule:
     # Events
 
     def _switch(self, cpu, prev_pid, prev_comm, state, next_pid, next_comm):
-        prev = self.current.get(cpu)
-        if prev_pid in self._dead:
-            self._new_pid(cpu, prev_pid)
+        prev = self._there(cpu, prev_pid)
         if prev is None or prev.pid != prev_pid:
             if prev is not None:
-                self._forget(cpu, f"{prev} ran there, but {from_trace(prev_comm)}:{prev_pid} stopped")
+                self._forget(
+                    cpu, f"{prev} ran there, but {from_trace(prev_comm)}:{prev_pid} stopped"
+                )
             prev = self._appears(cpu, prev_pid, prev_comm)
         elif prev_pid:
             self._thread(prev_pid, prev_comm, cpu)
         thread = self._thread(next_pid, next_comm, cpu)
+        if thread.state == RUNNING and thread.cpu != cpu:
+            thread = self._on_two_cpus(thread, cpu)
         self._can_start(thread, cpu)
         self._out(prev)
         if prev_pid:
             if state == DEAD:
                 self.threads.pop(prev_pid, None)
-                self._dead.add(prev_pid)
-                self.assignment.exit(prev_pid)
             else:
                 self._into(prev, WAITING if state == RUNNABLE else SLEEPING, cpu)
         if thread is not prev or state != DEAD:
@@ -346,13 +289,10 @@ class Schedule:
                 told(thread, prev, self.now, self.line)
 
     def _can_start(self, thread, cpu):
-        """What is switched in was runnable and ran nowhere, or something is missing."""
-        if thread.kind in (IDLE, KERNEL) and thread.state != RUNNING:
+        """What is switched in was runnable, or something is missing."""
+        if thread.kind in (IDLE, KERNEL):
             return
-        if thread.state == RUNNING:
-            if thread.cpu != cpu:
-                self._forget(thread.cpu, f"{thread} ran there, but started on CPU {cpu}")
-        elif thread.state == SLEEPING:
+        if thread.state == SLEEPING:
             why = f"{thread} ran, but nothing had woken it"
             partition = thread.gang and thread.gang.partition.name
             loss = Loss("unwoken", cpu, thread.since, self.now, self.line, why, partition)
@@ -360,6 +300,16 @@ class Schedule:
             self._lose(loss)
         elif thread.state == UNKNOWN and thread.kind == MEMBER:
             self.ready_at_start += 1
+
+    def _on_two_cpus(self, thread, cpu):
+        """A thread starts, and ran elsewhere: exec gave its id to another one, or a loss."""
+        for pair in list(self.exchanges):
+            if thread.pid in pair:
+                pid = thread.pid
+                self._exchange(*pair)
+                return self._thread(pid, "", cpu)
+        self._forget(thread.cpu, f"{thread} ran there, but started on CPU {cpu}")
+        return thread
 
     def _wake(self, thread):
         if thread.kind != IDLE and thread.state in (SLEEPING, UNKNOWN):
@@ -371,31 +321,41 @@ class Schedule:
         if thread:
             self._classify(thread)
 
-    def _new_pid(self, cpu, pid):
-        """Exec by a thread that is not the first of its process gives it the id of that one.
+    def _exchange(self, one, two):
+        """Exec by a second thread of a process: it and the first one exchange their ids.
 
-        The first one is dead by then, and until the id is given to a new thread, which is
-        woken up, nobody else can have it. The kernel's event comes later than the change.
+        That is so before the kernel's event of it, so we do it when the trace contradicts
+        what we know, or else with that event; and once.
         """
-        thread = self.current.get(cpu)
-        if thread is None or thread.pid not in self.threads:
+        pair = frozenset((one, two))
+        if pair not in self.exchanges:
             return
-        self._dead.discard(pid)
-        self.assignment.new_pid(thread.pid, pid)
-        self.threads[pid] = self.threads.pop(thread.pid)
-        thread.pid = pid
-        self._classify(thread)
+        self.exchanges.discard(pair)
+        threads = [(self.threads.pop(one, None), two), (self.threads.pop(two, None), one)]
+        self.assignment.exchange(one, two)
+        for thread, pid in threads:
+            if thread:
+                state, cpu = thread.state, thread.cpu
+                self._out(thread)
+                thread.pid, self.threads[pid] = pid, thread
+                self._role(thread)
+                self._into(thread, state, cpu)
+
+    def _there(self, cpu, pid):
+        """The thread that we know on a CPU where an event finds `pid`."""
+        here = self.current.get(cpu)
+        if here is not None and here.pid != pid:
+            self._exchange(here.pid, pid)
+        return here
 
     def _confirm(self, cpu, pid, comm):
         """An event says that a thread runs there: it should be the one we know."""
-        here = self.current.get(cpu)
         if pid == NO_PID:
             return
+        here = self._there(cpu, pid)
         if here is None:
             if comm or pid == 0:
                 self._appears(cpu, pid, comm)
-        elif here.pid != pid and pid in self._dead:
-            self._new_pid(cpu, pid)
         elif here.pid != pid:
             # Between the event of a switch and the switch the old thread still has the CPU.
             if pid == self._left.get(cpu):

@@ -11,7 +11,7 @@ events were lost, is not known either, and may have been real-time work all the 
 
 from collections import deque
 
-from .schedule import Observer
+from .state import Observer
 
 
 class NoShare:
