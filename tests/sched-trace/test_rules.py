@@ -149,6 +149,22 @@ class Start(unittest.TestCase):
         self.assertEqual(late_start(3, 5).found("--late-start-us", "2"), [])
         self.assertEqual(late_start(3, 5).found("--late-start-us", "1.999"), [("start", 2)])
 
+    def test_a_switch_in_flight_is_allowed_more_and_the_next_one_is_not(self):
+        story = late_start(3, 5)
+        self.assertEqual(story.found("--in-flight-us", "2"), [])
+        self.assertEqual(story.found("--in-flight-us", "1.999"), [("start", 2)])
+        story = Story()
+        (low,), (high,) = story.gang("low", 10), story.gang("high", 20)
+        other = story.thread("other")
+        story.wake(1, 0, low, other)
+        story.wake(3, 0, high)
+        story.switch(4, 1, "R", other)
+        story.switch(5, 1, "R", low)
+        story.switch(40, 1, "R")
+        story.switch(50, 1, "R", high)
+        story.switch(60, 1, "S")
+        self.assertEqual(story.found("--in-flight-us", "1000"), [("start", 2)])
+
     def test_the_nearer_edge_counts(self):
         # The higher gang sleeps 3 us after the lower one started beside it.
         story = Story()

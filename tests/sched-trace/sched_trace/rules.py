@@ -191,8 +191,10 @@ class Placement(Rule):
 class LateStart:
     """A start beside higher gangs, runnable since when, until it is known how late it is."""
 
-    def __init__(self, started, higher, finding):
+    def __init__(self, started, higher, finding, in_flight):
         self.started, self.higher, self.finding, self.late = started, higher, finding, 0
+        # The CPU had not switched since the first of the higher gangs was runnable.
+        self.in_flight = in_flight
 
 
 class Start(Rule):
@@ -202,17 +204,21 @@ class Start(Rule):
     from the edge of the stretch in which the higher gang is runnable that is, the nearer
     one. Bound: --late-start-us; a scheduler decides before the switch is in the trace, so
     the decision may be older than the wake-up of the higher gang, or newer than its end.
+    A virtual CPU may be held up for long in between. So --in-flight-us allows more to the
+    first switch of a CPU since the higher gang is runnable, the one that may be older; who
+    starts a lower gang after another switch has decided so beside the higher one.
     Of events of one time the order of lines is no proof: the higher gang has to be
     runnable at this line and when all of that time has happened.
     """
 
     name = "start"
 
-    def __init__(self, findings, bound_ns):
+    def __init__(self, findings, bound_ns, in_flight_ns=0):
         super().__init__(findings, bound_ns)
+        self._in_flight_ns = in_flight_ns
         self._fresh, self._waiting = [], []
 
-    def member_starts(self, thread, before, now, line):
+    def member_starts(self, thread, before, last_switch, now, line):
         gang = thread.gang
         if before.gang is gang or gang.partition.unknown:
             return
@@ -222,10 +228,10 @@ class Start(Rule):
             if one.priority > gang.priority and (one.running or one.waiting)
         ]
         if higher:
-            self._fresh.append((thread, thread.cpu, gang, line, higher))
+            self._fresh.append((thread, thread.cpu, gang, last_switch, line, higher))
 
     def time_passes(self, now):
-        for thread, cpu, gang, line, higher in self._fresh:
+        for thread, cpu, gang, last_switch, line, higher in self._fresh:
             higher = [
                 one for one in higher if one.ready_since is not None and one.ready_since < now
             ]
@@ -236,6 +242,7 @@ class Start(Rule):
                         now,
                         {one: one.ready_since for one in higher},
                         self._finding(thread, cpu, gang, now, line, first),
+                        last_switch is not None and last_switch <= first.ready_since,
                     )
                 )
         self._fresh.clear()
@@ -252,7 +259,10 @@ class Start(Rule):
         if start.higher:
             return False
         self.measured.setdefault("late start", array("q")).append(start.late)
-        if self.bound_ns is not None and start.late > self.bound_ns:
+        allowed_ns = self.bound_ns
+        if start.in_flight and allowed_ns is not None:
+            allowed_ns = max(allowed_ns, self._in_flight_ns)
+        if allowed_ns is not None and start.late > allowed_ns:
             start.finding.seen_ns = now
             self.findings.add(start.finding)
         return True

@@ -283,10 +283,10 @@ class Schedule:
             self._out(thread)
         self._into(thread, RUNNING, cpu)
         self._left[cpu] = prev_pid
-        self._seen[cpu] = self.now
+        last_switch, self._seen[cpu] = self._seen.get(cpu), self.now
         if thread.kind == MEMBER and self.judging:
             for told in self._on_start:
-                told(thread, prev, self.now, self.line)
+                told(thread, prev, last_switch, self.now, self.line)
 
     def _can_start(self, thread, cpu):
         """What is switched in was runnable, or something is missing."""

@@ -65,8 +65,8 @@ class Observer:
     def cpus_changed(self, schedule, now, line):
         """Other CPUs are idle, or best-effort work waits for other CPUs."""
 
-    def member_starts(self, thread, before, now, line):
-        """A member was switched in, where `before` ran."""
+    def member_starts(self, thread, before, last_switch, now, line):
+        """A member was switched in, where `before` ran and which switched last then, if known."""
 
     def time_passes(self, now):
         """All events up to `now` have been told."""
