@@ -193,7 +193,7 @@ class LateStart:
 
     def __init__(self, started, higher, finding, in_flight):
         self.started, self.higher, self.finding, self.late = started, higher, finding, 0
-        # The CPU had not switched since the first of the higher gangs was runnable.
+        # When the CPU switched last no thread of those gangs was runnable that is now.
         self.in_flight = in_flight
 
 
@@ -204,9 +204,10 @@ class Start(Rule):
     from the edge of the stretch in which the higher gang is runnable that is, the nearer
     one. Bound: --late-start-us; a scheduler decides before the switch is in the trace, so
     the decision may be older than the wake-up of the higher gang, or newer than its end.
-    A virtual CPU may be held up for long in between. So --in-flight-us allows more to the
-    first switch of a CPU since the higher gang is runnable, the one that may be older; who
-    starts a lower gang after another switch has decided so beside the higher one.
+    A virtual CPU may be held up for long in between. So --in-flight-us allows more to a
+    switch before which all runnable higher threads but the one that it ends were asleep,
+    when the CPU switched last: the decision may be older than they. If one was runnable
+    then, it is not.
     Of events of one time the order of lines is no proof: the higher gang has to be
     runnable at this line and when all of that time has happened.
     """
@@ -228,10 +229,19 @@ class Start(Rule):
             if one.priority > gang.priority and (one.running or one.waiting)
         ]
         if higher:
-            self._fresh.append((thread, thread.cpu, gang, last_switch, line, higher))
+            others = [
+                other
+                for one in higher
+                for other in (*one.running.values(), *one.waiting.values())
+                if other is not before
+            ]
+            in_flight = last_switch is not None and all(
+                other.ready_since >= last_switch for other in others
+            )
+            self._fresh.append((thread, thread.cpu, gang, in_flight, line, higher))
 
     def time_passes(self, now):
-        for thread, cpu, gang, last_switch, line, higher in self._fresh:
+        for thread, cpu, gang, in_flight, line, higher in self._fresh:
             higher = [
                 one for one in higher if one.ready_since is not None and one.ready_since < now
             ]
@@ -242,7 +252,7 @@ class Start(Rule):
                         now,
                         {one: one.ready_since for one in higher},
                         self._finding(thread, cpu, gang, now, line, first),
-                        last_switch is not None and last_switch <= first.ready_since,
+                        in_flight,
                     )
                 )
         self._fresh.clear()

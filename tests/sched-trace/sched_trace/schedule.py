@@ -215,6 +215,10 @@ class Schedule:
     def _into(self, thread, state, cpu):
         gang = thread.gang
         thread.state, thread.cpu, thread.since = state, cpu, self.now
+        if state == SLEEPING:
+            thread.ready_since = None
+        elif thread.ready_since is None:
+            thread.ready_since = self.now
         if state == RUNNING:
             self._occupy(thread, cpu)
             if gang:
