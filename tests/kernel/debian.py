@@ -107,67 +107,6 @@ def origins(folder="/etc/apt", release=None):
     return found
 
 
-class Suite:
-    """A suite of the archive, such as `trixie-backports`, for both architectures."""
-
-    def __init__(self, name):
-        self.name = name
-        self.folder = CACHE / "apt" / name
-
-    def _apt(self, program, *arguments, cwd=None):
-        command = [program, "-q", "-c", self.folder / "apt.conf", *arguments]
-        finished = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
-        if finished.returncode != 0:
-            raise FetchError(f"{program} {' '.join(arguments[:1])} of {self.name} failed:\n{finished.stderr}")
-        return finished.stdout
-
-    def update(self):
-        """Fetches the index from the first origin that has this suite."""
-        print(f"kernels: fetching the index of {self.name}", file=sys.stderr, flush=True)
-        errors = []
-        for uri, signed_by in origins():
-            shutil.rmtree(self.folder, ignore_errors=True)
-            for folder in ("lists/partial", "cache/archives/partial", "sources"):
-                (self.folder / folder).mkdir(parents=True)
-            (self.folder / "status").touch()
-            (self.folder / "apt.conf").write_text(APT_CONFIGURATION.format(folder=self.folder), encoding="utf-8")
-            source = f"Types: deb\nURIs: {uri}\nSuites: {self.name}\nComponents: main\n"
-            source += f"Architectures: {' '.join(ARCHITECTURES)}\nTargets: Packages\n"
-            source += f"Signed-By: {signed_by}\n" if signed_by else ""
-            (self.folder / "sources/debian.sources").write_text(source, encoding="utf-8")
-            try:
-                self._apt("apt-get", "update")
-                (self.folder / "complete").touch()
-                return
-            except FetchError as error:
-                errors.append(str(error))
-        raise FetchError("\n".join(errors))
-
-    def _need_index(self):
-        if not (self.folder / "complete").exists():
-            self.update()
-
-    def names(self, pattern):
-        """Names of the packages that an extended regular expression matches."""
-        self._need_index()
-        lines = self._apt("apt-cache", "search", "--names-only", pattern).splitlines()
-        return sorted({line.split(" ")[0] for line in lines})
-
-    def unpack(self, architecture, names, folder, with_dependencies=False):
-        """Unpacks packages below `folder`, which must be there."""
-        self._need_index()
-        wanted = [f"{name}:{architecture}" for name in names]
-        if with_dependencies:
-            plan = self._apt("apt-get", "-s", "install", "--no-install-recommends", *wanted)
-            planned = re.findall(r"^Inst (\S+) .*\[(\w+)\]", plan, flags=re.MULTILINE)
-            wanted = [f"{name.split(':')[0]}:{of}" for name, of in planned if of in (architecture, "all")]
-            wanted = [name.removesuffix(":all") for name in wanted]
-        with tempfile.TemporaryDirectory(dir=CACHE) as downloads:
-            self._apt("apt-get", "download", *wanted, cwd=downloads)
-            for package in sorted(Path(downloads).glob("*.deb")):
-                subprocess.run(["dpkg-deb", "-x", package, folder], check=True)
-
-
 @contextlib.contextmanager
 def appearing(folder):
     """A temporary folder that becomes `folder` at the end, so that it is there whole or not at all."""
@@ -180,17 +119,81 @@ def appearing(folder):
         whole.rename(folder)
 
 
-def unpacked(architecture, *names):
-    """Root folder of packages with all that they depend on, from this machine's own release.
+class Suite:
+    """A suite of the archive, such as `trixie-backports`, for both architectures."""
+
+    def __init__(self, name):
+        self.name = name
+        self.folder = CACHE / "apt" / name
+
+    def _apt(self, program, *arguments, folder=None, cwd=None):
+        command = [program, "-q", "-c", (folder or self.folder) / "apt.conf", *arguments]
+        finished = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+        if finished.returncode != 0:
+            raise FetchError(f"{program} {arguments[0]} of {self.name} failed:\n{finished.stderr}")
+        return finished.stdout
+
+    def update(self):
+        """Fetches the index from the first origin that has this suite; until then the old one stays."""
+        errors = []
+        for uri, signed_by in origins():
+            print(f"kernels: fetching the index of {self.name}", file=sys.stderr, flush=True)
+            try:
+                with appearing(self.folder) as folder:
+                    self._prepare(folder, uri, signed_by)
+                    self._apt("apt-get", "update", folder=folder)
+                    (folder / "apt.conf").write_text(APT_CONFIGURATION.format(folder=self.folder), encoding="utf-8")
+                return
+            except FetchError as error:
+                errors.append(str(error))
+        raise FetchError("\n".join(errors))
+
+    def _prepare(self, folder, uri, signed_by):
+        """Writes what apt needs to fetch the index."""
+        for name in ("lists/partial", "cache/archives/partial", "sources"):
+            (folder / name).mkdir(parents=True)
+        (folder / "status").touch()
+        (folder / "apt.conf").write_text(APT_CONFIGURATION.format(folder=folder), encoding="utf-8")
+        source = f"Types: deb\nURIs: {uri}\nSuites: {self.name}\nComponents: main\n"
+        source += f"Architectures: {' '.join(ARCHITECTURES)}\nTargets: Packages\n"
+        source += f"Signed-By: {signed_by}\n" if signed_by else ""
+        (folder / "sources/debian.sources").write_text(source, encoding="utf-8")
+
+    def _need_index(self):
+        if not self.folder.exists():
+            self.update()
+
+    def names(self, pattern):
+        """Names of the packages that an extended regular expression matches."""
+        self._need_index()
+        lines = self._apt("apt-cache", "search", "--names-only", pattern).splitlines()
+        return sorted({line.split(" ")[0] for line in lines})
+
+    def unpack(self, architecture, package, folder, with_dependencies=False):
+        """Unpacks a package below `folder`, which must be there."""
+        self._need_index()
+        wanted = [f"{package}:{architecture}"]
+        if with_dependencies:
+            plan = self._apt("apt-get", "-s", "install", "--no-install-recommends", *wanted)
+            planned = re.findall(r"^Inst ([^:\s]+).*\[(\w+)\]", plan, flags=re.MULTILINE)
+            wanted = [name if of == "all" else f"{name}:{of}" for name, of in planned]
+        with tempfile.TemporaryDirectory(dir=CACHE) as downloads:
+            self._apt("apt-get", "download", *wanted, cwd=downloads)
+            for file in sorted(Path(downloads).glob("*.deb")):
+                subprocess.run(["dpkg-deb", "-x", file, folder], check=True)
+
+
+def unpacked(architecture, package):
+    """Root folder of a package with all that it depends on, from this machine's own release.
 
     The own release, so that its C library is as old as the one that our programs are linked with.
     """
     release = machine_release()
-    folder = CACHE / "packages" / f"{release}-{architecture}" / "+".join(sorted(names))
+    folder = CACHE / "packages" / f"{release}-{architecture}" / package
     with locked():
         if not folder.exists():
             with appearing(folder) as root:
-                Suite(release).unpack(architecture, names, root, with_dependencies=True)
+                Suite(release).unpack(architecture, package, root, with_dependencies=True)
     return folder
 
 

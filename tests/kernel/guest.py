@@ -108,8 +108,9 @@ class Guest:
     allow           regular expressions of lines in the kernel's log that are no failures
     """
 
-    def __init__(self, kernel, cpus=4, memory_mib=1024, *, files=None, programs=(),
-                 library_packages=(), sysctl=None, hostname="guest", freezer_v1=False, pmu=False, is_parallel=False, kernel_arguments=(), allow=()):
+    def __init__(self, kernel, cpus=4, memory_mib=1024, *, files=None, programs=(), library_packages=(),
+                 sysctl=None, hostname="guest", freezer_v1=False, pmu=False, is_parallel=False,
+                 kernel_arguments=(), allow=()):
         if pmu and kernel.architecture != "arm64":
             raise GuestError("QEMU emulates a performance monitoring unit for arm64 alone")
         if shutil.which(QEMU[kernel.architecture]) is None:
@@ -171,7 +172,7 @@ class Guest:
         At the end of the script the files and folders of `collect` go to the host.
         """
         self.stop()
-        self._collected = [path.lstrip("/") for path in collect]
+        self._collected = [path.strip("/") for path in collect]
         self._folder = tempfile.TemporaryDirectory(prefix="guest-")
         folder = Path(self._folder.name)
         contents = self._fixed | {
@@ -232,13 +233,14 @@ class Guest:
         into = Path(into)
         into.mkdir(parents=True, exist_ok=True)
         archive = Path(self._folder.name) / "files"
+        came = set()
         if archive.stat().st_size > 0:
-            unpacked = subprocess.run(
-                ["tar", "-xf", archive, "--no-same-owner", "-C", into], capture_output=True, text=True, check=False
-            )
+            command = ["tar", "-xvf", archive, "--no-same-owner", "-C", into]
+            unpacked = subprocess.run(command, capture_output=True, text=True, check=False)
             if unpacked.returncode != 0:
                 raise GuestError(f"the files of the guest did not come whole: {unpacked.stderr.strip()}")
-        missing = [path for path in self._collected if not (into / path).exists()]
+            came = {name.rstrip("/") for name in unpacked.stdout.splitlines()}
+        missing = [path for path in self._collected if path not in came]
         if missing:
             raise GuestError(f"the guest had no /{', /'.join(missing)} to collect when the script ended")
 

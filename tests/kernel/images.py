@@ -112,7 +112,7 @@ def fetch(architecture, version, suite, package):
     """Fetches one kernel of the index."""
     print(f"kernels: fetching {package}", file=sys.stderr, flush=True)
     with appearing(CACHE / architecture / version) as folder, tempfile.TemporaryDirectory(dir=CACHE) as unpacked:
-        suite.unpack(architecture, [package], unpacked)
+        suite.unpack(architecture, package, unpacked)
         images = [path for path in Path(unpacked).rglob("vmlinuz*") if path.is_file() and not path.is_symlink()]
         if len(images) != 1:
             raise FetchError(f"{package} holds {len(images)} kernel images, expected one")
