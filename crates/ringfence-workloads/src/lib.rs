@@ -9,6 +9,7 @@
 pub mod basicmath;
 pub mod bitcount;
 pub mod command;
+pub mod job_log;
 pub mod job_mark;
 pub mod jobs;
 pub mod page_aligned;
