@@ -9,12 +9,13 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags};
 use rustix::thread::futex;
-use rustix::time::{ClockId, Timespec, clock_gettime};
+use rustix::time::Timespec;
 
 use super::layout::{Event, LEFT, NAME_BYTES, Slot};
 use super::mapping::Mapping;
 use super::reader::Answer;
 use super::{JobLogError, Kind, VARIABLE};
+use crate::clock::now_ns;
 
 /// A program's way to the job log; nothing without one.
 #[derive(Debug, Clone, Default)]
@@ -263,10 +264,4 @@ fn ring(mapping: &Mapping) {
         // Nobody may be waiting, which is fine.
         let _ = futex::wake(doorbell, futex::Flags::empty(), 1);
     }
-}
-
-/// CLOCK_MONOTONIC in nanoseconds.
-pub fn now_ns() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }

@@ -4,7 +4,8 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use proptest::prelude::*;
-use ringfence_workloads::job_log::{JobLog, JobLogError, Jobs, Kind, Size, now_ns};
+use ringfence_workloads::clock::now_ns;
+use ringfence_workloads::job_log::{JobLog, JobLogError, Jobs, Kind, Size};
 
 use super::log;
 
