@@ -5,7 +5,6 @@
 //! and [`pairs`] runs programs side by side, to see what a prediction is worth. No figure of
 //! a platform comes from a pair that [`pairs`] compares.
 
-pub mod cycles;
 pub mod disturbance;
 pub mod figures;
 pub mod knee;

@@ -11,11 +11,11 @@ mod slices;
 use ringfence_scenario::quantity::SIZE;
 use ringfence_workloads::aggressor::{Access, ShapeError};
 
-use crate::cycles;
 use crate::disturbance::{Disturbance, Watch};
 use crate::figures::{FORMAT, Figures, MemoryFigures};
 use crate::statistics::Spread;
 use ringfence_workloads::cpu;
+use ringfence_workloads::cycles;
 use ringfence_workloads::inventory::Inventory;
 
 pub use arrays::Arrays;

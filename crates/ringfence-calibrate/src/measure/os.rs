@@ -6,10 +6,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::{Effort, MeasureError};
-use crate::cycles::busy_units_ns;
 use crate::figures::OsFigures;
 use crate::statistics::Spread;
 use ringfence_workloads::cpu;
+use ringfence_workloads::cycles::busy_units_ns;
 use ringfence_workloads::inventory::Inventory;
 
 /// Round trips of a slice.
