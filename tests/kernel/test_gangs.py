@@ -26,7 +26,7 @@ TRACE = """
     echo mono >$tracing/trace_clock
     echo 60000 >$tracing/buffer_size_kb
     echo 0 >$tracing/tracing_on
-    for event in switch wakeup wakeup_new process_fork; do
+    for event in switch wakeup wakeup_new process_fork process_exec; do
         echo 1 >$tracing/events/sched/sched_$event/enable
     done
     mkdir -p /out
@@ -115,7 +115,6 @@ class Gangs(unittest.TestCase):
             cat /sys/kernel/sched_ext/state
             kill -9 $!
             while [ "$(cat /sys/kernel/sched_ext/state)" != disabled ]; do sleep 0.05; done
-            killall gang_load || true
             rm /out/go
             gang_load hand-overs 1 /out
         """
@@ -142,9 +141,8 @@ class Gangs(unittest.TestCase):
             mkdir -p /out /other
             gang_load hand-overs 20 /out &
             while [ ! -e /out/go ]; do sleep 0.05; done
-            ! gang_load hand-overs 1 /other
+            if gang_load hand-overs 1 /other; then exit 1; fi
             cat /sys/kernel/sched_ext/state
-            killall gang_load
         """
         self.assertIn("enabled", self.run_guest(script).output)
 

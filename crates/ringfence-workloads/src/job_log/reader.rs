@@ -155,7 +155,7 @@ impl JobLog {
                 continue;
             }
             let thread = thread_of(owner);
-            take(slot, events, seen, &mut drained, |mark| see(mark), thread);
+            take(slot, events, seen, &mut drained, &mut see, thread);
             if owner & LEFT != 0 {
                 free(slot, seen);
                 drained.left.push(thread);
