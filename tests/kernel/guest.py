@@ -154,8 +154,10 @@ class Guest:
         machine = f"virt,gic-version={2 if self.cpus <= 8 else 3}" if arm else "q35"
         processor = f"cortex-a72,pmu={'on' if self.pmu else 'off'}" if arm else "max"
         console = SERIAL[self.kernel.architecture]
-        # An oops ends the guest at once: what runs after it proves nothing.
-        line = ["loglevel=7", "panic=-1", "oops=panic", f"console={console}", *self.kernel_arguments]
+        # An oops ends the guest at once: what runs after it proves nothing. Lines that programs put
+        # into the log are not thinned out.
+        line = ["loglevel=7", "panic=-1", "oops=panic", "printk.devkmsg=on", f"console={console}"]
+        line += self.kernel_arguments
         command = [QEMU[self.kernel.architecture], "-M", machine, "-cpu", processor]
         command += ["-accel", f"tcg,thread={'multi' if self.is_parallel else 'single'}"]
         command += ["-smp", str(self.cpus), "-m", str(self.memory_mib), "-nodefaults", "-no-user-config"]

@@ -14,6 +14,7 @@ from debian import ARCHITECTURES, CACHE, FetchError, Suite, appearing, locked
 # Where kernels are looked for; in the first suite that has a series its newest kernel is taken.
 SUITES = ("trixie-backports", "trixie")
 # The series that a test takes which needs one kernel with sched_ext; then the newest of the others.
+# These work on both architectures, and the first two are small to fetch.
 PREFERRED = ("7.0", "6.19", "6.18")
 # Up to 6.18 the image is in linux-image, later in linux-binary, which linux-image then needs.
 PACKAGE = re.compile(r"linux-(?:image|binary)-(?P<version>\d+\.\d+\.\d+)(?:\+[^-]+)?-cloud-(?:amd64|arm64)")

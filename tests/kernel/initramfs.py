@@ -26,8 +26,8 @@ def library_folders(architecture, roots=()):
     if platform.machine() == machine:
         folders += [f"/usr/local/lib/{triplet}", "/usr/local/lib", f"/lib/{triplet}", f"/usr/lib/{triplet}"]
         folders += ["/lib64", "/lib", "/usr/lib"]
-    # The cross compiler's; tools/setup may have unpacked it.
-    folders += [f"/usr/{triplet}/lib", ROOT / f".cache/root/usr/{triplet}/lib"]
+    # The cross compiler's, and what tools/setup has unpacked.
+    folders += [f"/usr/{triplet}/lib", ROOT / f".cache/root/usr/{triplet}/lib", ROOT / f".cache/root/usr/lib/{triplet}"]
     return [Path(folder) for folder in folders]
 
 
@@ -46,7 +46,8 @@ def needs(program, architecture):
     interpreter = re.search(r"Requesting program interpreter: (.*)\]", text)
     run_path = re.search(r"\((?:RUNPATH|RPATH)\) .*\[(.*)\]", text)
     folders = run_path[1].replace("$ORIGIN", str(Path(program).parent)).split(":") if run_path else []
-    return interpreter and interpreter[1], re.findall(r"\(NEEDED\) .*\[(.*)\]", text), [Path(folder) for folder in folders]
+    libraries = re.findall(r"\(NEEDED\) .*\[(.*)\]", text)
+    return interpreter and interpreter[1], libraries, [Path(folder) for folder in folders]
 
 
 def with_libraries(files, architecture, roots=()):
@@ -67,7 +68,7 @@ def with_libraries(files, architecture, roots=()):
             if not places:
                 raise LibraryError(
                     f"{program} needs {name}, which is in none of {', '.join(map(str, [*run_path, *known]))}; "
-                    "unpack the package that has it (debian.unpacked) and give its folder as library root"
+                    "name the Debian package that has it (library_packages, --library-package)"
                 )
             found[guest_path] = places[0]
             waiting.append(places[0])

@@ -15,14 +15,25 @@ import os
 import unittest
 
 import images
-from debian import ARCHITECTURES, Unavailable
+from debian import ARCHITECTURES, FetchError, Unavailable
+
+
+# Fewer are no matrix.
+LEAST_VERSIONS = 3
+
+
+def usable(architecture):
+    """The newest kernel of every series whose sched_ext can be used."""
+    found = [kernel for kernel in images.matrix(architecture) if not kernel.why_unusable]
+    if len(found) < LEAST_VERSIONS:
+        raise FetchError(f"{len(found)} kernels for {architecture} have a usable sched_ext, expected {LEAST_VERSIONS}")
+    return found
 
 
 def kernels():
     wanted = os.environ.get("RINGFENCE_KERNELS", "")
     if wanted == "all":
-        every = [kernel for architecture in ARCHITECTURES for kernel in images.matrix(architecture)]
-        return [kernel for kernel in every if not kernel.why_unusable]
+        return [kernel for architecture in ARCHITECTURES for kernel in usable(architecture)]
     if wanted:
         return [images.find(architecture, version) for architecture in ARCHITECTURES for version in wanted.split()]
     return [images.preferred(architecture) for architecture in ARCHITECTURES]

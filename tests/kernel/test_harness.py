@@ -14,6 +14,7 @@ import debian
 import images
 import initramfs
 import kernel_log
+import matrix
 from debian import FetchError, Unavailable
 
 
@@ -216,6 +217,16 @@ class Choice(unittest.TestCase):
         self.assertEqual(images.preferred("amd64").version, "6.18.5")
         self.assertIn("1 of 50", images.find("amd64", "7.0").why_unusable)
         self.assertEqual(images.find("amd64", "6.12").why_unusable, "sched_ext is off")
+
+
+    def test_a_matrix_has_three_versions(self):
+        kernels = [images.Kernel("amd64", version, self.cache, 50, ()) for version in ("7.3.4", "7.0.13", "6.18.15")]
+        off = images.Kernel("amd64", "6.12.107", self.cache, 0, ())
+        with mock.patch.object(images, "matrix", return_value=[*kernels, off]):
+            self.assertEqual(matrix.usable("amd64"), kernels)
+        with mock.patch.object(images, "matrix", return_value=[*kernels[:2], off]):
+            with self.assertRaisesRegex(FetchError, "2 kernels for amd64 have a usable sched_ext, expected 3"):
+                matrix.usable("amd64")
 
 
 class Libraries(unittest.TestCase):
