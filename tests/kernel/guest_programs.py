@@ -10,10 +10,10 @@ import debian
 from debian import ROOT
 
 TARGETS = {"amd64": "x86_64-unknown-linux-gnu", "arm64": "aarch64-unknown-linux-gnu"}
-# Packages that ringfence-linux links with and the guest needs, and their libraries.
-LIBRARIES = ("libelf1", "zlib1g")
+# Debian's packages for what ringfence-linux links with, and their libraries.
+LIBRARIES = ("libelf1",)
 LINKED = {"libelf.so": "libelf.so.1", "libz.so": "libz.so.1"}
-DEVELOPMENT = ("libelf-dev", "zlib1g-dev")
+DEVELOPMENT = "libelf-dev"
 
 
 def need_rust_for(target):
@@ -25,7 +25,7 @@ def need_rust_for(target):
 
 def cross_environment(architecture):
     """Where the compilers find the libraries of another architecture."""
-    root = debian.unpacked(architecture, *DEVELOPMENT)
+    root = debian.unpacked(architecture, DEVELOPMENT)
     triple = "aarch64-linux-gnu"
     # Alone: the C library beside them would be taken for the cross compiler's.
     linked = debian.CACHE / f"linked-{architecture}"

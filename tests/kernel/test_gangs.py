@@ -49,6 +49,8 @@ class Gangs(unittest.TestCase):
             self.kernel,
             files={"/bin/gang_load": built / "examples/gang_load"},
             library_packages=() if architecture == "amd64" else guest_programs.LIBRARIES,
+            # One after the other, a CPU that spins holds up the others for a tenth of a second.
+            is_parallel=architecture == "arm64",
         )
         self.addCleanup(guest.stop)
         outcome = guest.run(script, collect=collect, timeout_s=TIMEOUT_S)
@@ -75,33 +77,33 @@ class Gangs(unittest.TestCase):
 
     def test_one_gang_at_a_time(self):
         self.load("hand-overs", 12)
-        self.check("--hand-overs-at-least", "500")
+        self.check("--hand-overs-at-least", "200")
 
     def test_members_that_block(self):
         self.load("blocking", 5)
-        self.check("--hand-overs-at-least", "100")
+        self.check("--hand-overs-at-least", "50")
 
     def test_members_that_fork(self):
         self.load("forks", 5)
-        self.check("--hand-overs-at-least", "100")
+        self.check("--hand-overs-at-least", "50")
 
     def test_a_mutex_between_gangs(self):
         self.load("mutex", 5)
-        self.check("--hand-overs-at-least", "100")
+        self.check("--hand-overs-at-least", "50")
 
     def test_sixty_four_gangs_of_many_threads(self):
         self.load("many", 6)
-        self.check("--hand-overs-at-least", "100")
+        self.check("--hand-overs-at-least", "50")
 
     def test_priorities_that_change(self):
         self.load("priority", 5)
 
     def test_best_effort_work_is_throttled(self):
-        """With a fifth of the time while gangs run, best-effort work gets less than without."""
-        free = self.milliseconds(self.load("hand-overs", 5))
-        held = self.milliseconds(self.load("hand-overs", 5, 1))
+        """Beside a gang that never sleeps on half of the CPUs and tolerates nothing."""
+        free = self.milliseconds(self.load("endless", 5))
+        held = self.milliseconds(self.load("endless", 5, 1))
         self.check()
-        self.assertLess(held, free)
+        self.assertLess(2 * held, free)
 
     def milliseconds(self, output):
         return int(re.search(r"best-effort milliseconds (\d+)", output)[1])
