@@ -102,6 +102,10 @@ void BPF_PROG(gang_dispatch, s32 cpu, struct task_struct *prev) {
     if (!state)
         return;
     bool runnable = prev && prev->scx.flags & SCX_TASK_QUEUED;
+    if (runnable && prev->flags & TASK_IS_KERNEL_THREAD) {
+        prev->scx.slice = SCX_SLICE_DEFAULT_NS;
+        return;
+    }
     struct thread_state *thread = runnable ? thread_state_of(prev) : NULL;
     u32 priority = thread ? thread->priority : RF_GANG_NO_PRIORITY;
     if (state->in_partition && dispatch_gang(state, (u32)cpu, prev, priority) != GANG_NONE)

@@ -106,7 +106,7 @@ static inline void count_runnable(u32 index, u32 priority, bool runnable) {
     kick(&reschedule);
 }
 
-/* The highest priority with a member that waits for `cpu`, or none. Global: see kick. */
+/* The highest priority with a member that waits for `cpu`, or none. Global: see kick_all. */
 __attribute__((noinline)) u32 highest_queued(u32 index, u32 cpu) {
     struct partition *partition = partition_of(index);
     u32 highest = RF_GANG_NO_PRIORITY;

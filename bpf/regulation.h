@@ -101,7 +101,7 @@ static inline bool is_throttled(u32 cpu) {
     return domain && rf_regulator_is_throttled(&domain->regulator, cpu);
 }
 
-/* One event for each CPU of the set. Global: see kick. */
+/* One event for each CPU of the set. Global: see kick_all. */
 __attribute__((noinline)) int tell_all(const struct rf_cpu_set *cpus, u32 kind, u32 value) {
     if (!cpus || rf_cpu_set_is_empty(cpus))
         return 0;
@@ -179,7 +179,7 @@ static inline void meter_overflow(struct bpf_perf_event_data *context, bool writ
         scx_bpf_kick_cpu((s32)cpu, SCX_KICK_PREEMPT);
 }
 
-/* Tells the regulator which gang of a partition runs now, whatever it heard before. Global: see kick. */
+/* Tells the regulator which gang of a partition runs now, whatever it heard before. Global: see kick_all. */
 __attribute__((noinline)) int tell_regulator(u32 index) {
     struct rf_cpu_set changed;
     struct partition *partition = partition_of(index);
@@ -209,7 +209,7 @@ __attribute__((noinline)) int tell_regulator(u32 index) {
     bpf_spin_unlock(&domain->lock);
     tell(EVENT_GANG_ACTIVE, index, priority, 0);
     tell_all(&changed, priority ? EVENT_THROTTLED : EVENT_UNTHROTTLED, 1);
-    kick(&changed);
+    kick_all(&changed, priority ? SCX_KICK_PREEMPT : SCX_KICK_IDLE);
     if (!priority)
         return 0;
     /* What was left was left of a looser budget. */
@@ -239,11 +239,14 @@ static int refill_timer_fired(void *map, u32 *index, struct refill_timer *timer)
     rf_regulator_refill(&domain->regulator, &unthrottled);
     bpf_spin_unlock(&domain->lock);
     tell_all(&unthrottled, EVENT_UNTHROTTLED, 0);
-    kick(&unthrottled);
+    /* A CPU that is busy takes best-effort work when it is done. */
+    kick_all(&unthrottled, SCX_KICK_IDLE);
     domain->refills++;
     if (domain->sample_every && domain->refills % domain->sample_every == 0)
         tell_used();
-    domain->next_refill_ns += domain->period_ns;
+    /* Periods that passed unseen are gone: one refill must not follow another at once. */
+    u64 late_ns = bpf_ktime_get_ns() - domain->next_refill_ns;
+    domain->next_refill_ns += (late_ns / domain->period_ns + 1) * domain->period_ns;
     bpf_timer_start(&timer->timer, domain->next_refill_ns, BPF_F_TIMER_ABS);
     return 0;
 }

@@ -122,14 +122,19 @@ static inline struct counters *counted(void) {
     return bpf_map_lookup_elem(&counters, &zero);
 }
 
-/* Makes each CPU of the set think again. Global, so that it is verified once; answers 0. */
-__attribute__((noinline)) int kick(const struct rf_cpu_set *cpus) {
+/* Kicks each CPU of the set. Global, so that it is verified once; answers 0. */
+__attribute__((noinline)) int kick_all(const struct rf_cpu_set *cpus, u64 flags) {
     if (!cpus)
         return 0;
     for (u32 cpu = 0; cpu < RF_MAX_CPUS && cpu < cpu_count; cpu++)
         if (rf_cpu_set_contains(cpus, cpu))
-            scx_bpf_kick_cpu((s32)cpu, SCX_KICK_PREEMPT);
+            scx_bpf_kick_cpu((s32)cpu, flags);
     return 0;
+}
+
+/* Makes each CPU of the set think again, whatever runs there. */
+static inline void kick(const struct rf_cpu_set *cpus) {
+    kick_all(cpus, SCX_KICK_PREEMPT);
 }
 
 #endif

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ringfence_linux::counters::{CpuCounters, Source};
 use ringfence_linux::scheduler::{Membership, Regulation, Scheduler, Share, Tolerance};
@@ -113,7 +113,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         exit(1);
     };
     if mode == "hogs" {
-        return hogs(seconds.parse()?);
+        return hogs(Duration::from_millis(seconds.parse()?));
     }
     let gangs = gangs(mode)?;
     let budget_ns: Option<u64> = rest.first().map(|text| text.parse()).transpose()?;
@@ -139,8 +139,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     // A process of its own: ours is the scheduler's agent, which is never throttled.
+    let left = load.end - Instant::now();
+    let end = SystemTime::now().duration_since(UNIX_EPOCH)? + left;
     let mut hogs = Command::new(&arguments[0])
-        .args(["hogs", seconds, folder])
+        .args(["hogs", &end.as_millis().to_string(), folder])
         .spawn()?;
     load.joined.wait();
     tell_checker(&load, Path::new(folder), mode)?;
@@ -272,9 +274,10 @@ fn job(gang: &Gang) {
     }
 }
 
-/// Best-effort loops, as many as CPUs, for so many seconds.
-fn hogs(seconds: u64) -> Result<(), Box<dyn Error>> {
-    let end = Instant::now() + Duration::from_secs(seconds);
+/// Best-effort loops, as many as CPUs, until a time since the epoch.
+fn hogs(end: Duration) -> Result<(), Box<dyn Error>> {
+    let left = end.saturating_sub(SystemTime::now().duration_since(UNIX_EPOCH)?);
+    let end = Instant::now() + left;
     let hog = move || {
         let mut milliseconds = 0_u64;
         while Instant::now() < end {
