@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use ringfence_linux::counters::{CpuCounters, Source};
 use ringfence_linux::scheduler::{Membership, Regulation, Scheduler, Share, Tolerance};
@@ -113,9 +113,18 @@ fn main() -> Result<(), Box<dyn Error>> {
         exit(1);
     };
     if mode == "hogs" {
-        return hogs(Duration::from_millis(seconds.parse()?));
+        return hogs(Path::new(folder));
     }
     let gangs = gangs(mode)?;
+    let folder = Path::new(folder);
+    // A process of its own: ours is the scheduler's agent, which is never throttled.
+    let mut hogs = Command::new(&arguments[0])
+        .args(["hogs", seconds])
+        .arg(folder)
+        .spawn()?;
+    while !folder.join("hogs").exists() {
+        thread::sleep(Duration::from_millis(10));
+    }
     let budget_ns: Option<u64> = rest.first().map(|text| text.parse()).transpose()?;
     let time = CpuCounters::open(Source::Time, 50_000, &CPUS)?;
     let scheduler = scheduler(&gangs, budget_ns.map(|reads| (reads, &time)))?;
@@ -138,18 +147,13 @@ fn main() -> Result<(), Box<dyn Error>> {
             );
         }
     }
-    // A process of its own: ours is the scheduler's agent, which is never throttled.
-    let left = load.end - Instant::now();
-    let end = SystemTime::now().duration_since(UNIX_EPOCH)? + left;
-    let mut hogs = Command::new(&arguments[0])
-        .args(["hogs", &end.as_millis().to_string(), folder])
-        .spawn()?;
     load.joined.wait();
-    tell_checker(&load, Path::new(folder), mode)?;
+    tell_checker(&load, folder, mode)?;
     let jobs: u64 = running
         .into_iter()
         .map(|thread| thread.join().unwrap())
         .sum();
+    fs::write(folder.join("stop"), "")?;
     hogs.wait()?;
     let counters = load.scheduler.counters()?;
     println!("jobs {jobs}");
@@ -274,19 +278,20 @@ fn job(gang: &Gang) {
     }
 }
 
-/// Best-effort loops, as many as CPUs, until a time since the epoch.
-fn hogs(end: Duration) -> Result<(), Box<dyn Error>> {
-    let left = end.saturating_sub(SystemTime::now().duration_since(UNIX_EPOCH)?);
-    let end = Instant::now() + left;
+/// Best-effort loops, as many as CPUs, from when `FOLDER/hogs` appears until `FOLDER/stop` does.
+fn hogs(folder: &Path) -> Result<(), Box<dyn Error>> {
+    let stop = folder.join("stop");
+    let _ = fs::remove_file(&stop);
     let hog = move || {
         let mut milliseconds = 0_u64;
-        while Instant::now() < end {
+        while !stop.exists() {
             work(Duration::from_millis(1));
             milliseconds += 1;
         }
         milliseconds
     };
-    let hogs = CPUS.map(|_| thread::Builder::new().name("hog".into()).spawn(hog));
+    let hogs = CPUS.map(|_| thread::Builder::new().name("hog".into()).spawn(hog.clone()));
+    fs::write(folder.join("hogs"), "")?;
     let mut sum = 0;
     for hog in hogs {
         sum += hog?.join().unwrap();
