@@ -23,4 +23,5 @@ pub mod pgm;
 pub mod program;
 pub mod qsort;
 pub mod random;
+pub mod runner;
 pub mod susan;
