@@ -53,7 +53,7 @@ fn work(program: Program, threads: u16, log: &JobLog) -> Work {
             offset_ns: 5 * MS,
             overrun: Overrun::Queue,
         },
-        start_ns: now_ns() + 50 * MS,
+        start_ns: now_ns() + 400 * MS,
         duration_ns: 105 * MS,
         log: Some(log.path()),
         gang: None,
