@@ -23,4 +23,6 @@ pub mod pgm;
 pub mod program;
 pub mod qsort;
 pub mod random;
+pub mod rt_app;
+pub mod runner;
 pub mod susan;
