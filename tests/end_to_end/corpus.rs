@@ -96,10 +96,3 @@ fn job_logs() {
         }
     });
 }
-
-#[test]
-fn workload_files() {
-    replay("rt_app", |bytes| {
-        let _ = ringfence_workloads::rt_app::import(&String::from_utf8_lossy(bytes));
-    });
-}

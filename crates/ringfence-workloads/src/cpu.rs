@@ -17,21 +17,11 @@ pub fn allowed() -> std::io::Result<Vec<u16>> {
 /// # Errors
 /// When it may not run there.
 pub fn pin(cpu: u16) -> std::io::Result<()> {
-    keep_on(&[cpu])
-}
-
-/// Keeps the calling thread on `cpus` from now on.
-///
-/// # Errors
-/// When it may run on none of them, or one has a number that no processor has.
-pub fn keep_on(cpus: &[u16]) -> std::io::Result<()> {
-    let mut set = CpuSet::new();
-    for &cpu in cpus {
-        if usize::from(cpu) >= CpuSet::MAX_CPU {
-            return Err(std::io::ErrorKind::InvalidInput.into());
-        }
-        set.set(cpu.into());
+    if usize::from(cpu) >= CpuSet::MAX_CPU {
+        return Err(std::io::ErrorKind::InvalidInput.into());
     }
+    let mut set = CpuSet::new();
+    set.set(cpu.into());
     Ok(sched_setaffinity(None, &set)?)
 }
 

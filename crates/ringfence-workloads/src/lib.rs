@@ -23,6 +23,4 @@ pub mod pgm;
 pub mod program;
 pub mod qsort;
 pub mod random;
-pub mod rt_app;
-pub mod runner;
 pub mod susan;

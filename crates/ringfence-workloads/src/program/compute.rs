@@ -2,7 +2,7 @@
 
 use ringfence_scenario::model;
 
-use super::{Part, Setting};
+use super::{Setting, Work};
 use crate::{clock, cycles};
 
 /// Cycles between two looks at the clock: microseconds, against some hundred nanoseconds
@@ -17,16 +17,16 @@ struct Compute {
     time_ns: u64,
 }
 
-pub(super) fn prepare(model: &model::Compute, setting: &Setting) -> Vec<Box<dyn Part>> {
+pub(super) fn prepare(model: &model::Compute, setting: &Setting) -> Vec<Box<dyn Work>> {
     let one = || Compute {
         time_ns: model.time_ns,
     };
     (0..setting.threads)
-        .map(|_| Box::new(one()) as Box<dyn Part>)
+        .map(|_| Box::new(one()) as Box<dyn Work>)
         .collect()
 }
 
-impl Part for Compute {
+impl Work for Compute {
     fn job(&mut self, _job: u64) {
         spend(self.time_ns);
     }

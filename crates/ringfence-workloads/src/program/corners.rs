@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Part, ProgramError, Setting};
+use super::{ProgramError, Setting, Work};
 use crate::pgm;
 use crate::susan::CornerDetector;
 
@@ -16,7 +16,7 @@ pub(super) fn prepare(
     path: &Path,
     threshold: u8,
     setting: &Setting,
-) -> Result<Vec<Box<dyn Part>>, ProgramError> {
+) -> Result<Vec<Box<dyn Work>>, ProgramError> {
     let error = |reason: String| ProgramError::Image {
         path: path.display().to_string(),
         reason,
@@ -35,12 +35,12 @@ pub(super) fn prepare(
         Ok(Box::new(Corners {
             detector: detector.map_err(|reason| error(reason.to_string()))?,
             lines: (image.pixels.len() as u64).div_ceil(setting.line_bytes),
-        }) as Box<dyn Part>)
+        }) as Box<dyn Work>)
     });
     threads.collect()
 }
 
-impl Part for Corners {
+impl Work for Corners {
     fn job(&mut self, _job: u64) {
         self.detector.detect();
     }

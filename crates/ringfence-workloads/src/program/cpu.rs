@@ -1,10 +1,10 @@
-//! Part that stays in the core and its first-level cache.
+//! Work that stays in the core and its first-level cache.
 
 use std::hint::black_box;
 
 use ringfence_scenario::model;
 
-use super::{Part, ProgramError, Setting, memory};
+use super::{ProgramError, Setting, Work, memory};
 use crate::cycles;
 use crate::large_pages::LargePages;
 
@@ -21,7 +21,7 @@ struct Cpu {
 pub(super) fn prepare(
     model: &model::Cpu,
     setting: &Setting,
-) -> Result<Vec<Box<dyn Part>>, ProgramError> {
+) -> Result<Vec<Box<dyn Work>>, ProgramError> {
     let bytes = setting.lines(model.working_set_bytes) * setting.line_bytes;
     let threads = (0..setting.threads).map(|_| {
         Ok(Box::new(Cpu {
@@ -29,7 +29,7 @@ pub(super) fn prepare(
             words_per_line: setting.words_per_line(),
             cycles_per_access: model.cycles_per_access.into(),
             accesses_per_job: model.accesses,
-        }) as Box<dyn Part>)
+        }) as Box<dyn Work>)
     });
     threads.collect()
 }
@@ -47,7 +47,7 @@ impl Cpu {
     }
 }
 
-impl Part for Cpu {
+impl Work for Cpu {
     fn job(&mut self, _job: u64) {
         self.run(self.accesses_per_job);
     }

@@ -2,9 +2,9 @@
 
 use ringfence_scenario::network::{Layer, NeuralNetwork, SerialPhase, Shape};
 
-use super::{Part, ProgramError, Setting, neural_network};
+use super::{ProgramError, Setting, Work, neural_network};
 
-pub(super) fn prepare(rows: u32, setting: &Setting) -> Result<Vec<Box<dyn Part>>, ProgramError> {
+pub(super) fn prepare(rows: u32, setting: &Setting) -> Result<Vec<Box<dyn Work>>, ProgramError> {
     if !(1..=16_384).contains(&rows) {
         return Err(ProgramError::Range {
             what: "a matrix",

@@ -1,6 +1,6 @@
 //! The scenario's programs, as code that runs on this machine.
 //!
-//! [`prepare`] makes one [`Part`] a thread, with all memory there and touched, so that
+//! [`prepare`] makes one [`Work`] a thread, with all memory there and touched, so that
 //! nothing but the program itself happens in a job. What each kind accesses, in which
 //! order and split over the threads how, is what the scenario reference says and the
 //! simulator models; the arithmetic between the accesses is real.
@@ -34,7 +34,7 @@ use crate::random::Random;
 pub use barrier::Barrier;
 
 /// One thread's part of a program.
-pub trait Part: Send {
+pub trait Work: Send {
     /// Does its part of job `job`; waits for the other threads where the program does.
     fn job(&mut self, job: u64);
 
@@ -141,7 +141,7 @@ pub enum ProgramError {
 ///
 /// # Errors
 /// When the program cannot run here.
-pub fn prepare(program: &Program, setting: &Setting) -> Result<Vec<Box<dyn Part>>, ProgramError> {
+pub fn prepare(program: &Program, setting: &Setting) -> Result<Vec<Box<dyn Work>>, ProgramError> {
     if setting.threads == 0 {
         return Err(ProgramError::Range {
             what: "threads",
@@ -162,7 +162,7 @@ pub fn prepare(program: &Program, setting: &Setting) -> Result<Vec<Box<dyn Part>
 fn prepare_scenario(
     program: &model::Program,
     setting: &Setting,
-) -> Result<Vec<Box<dyn Part>>, ProgramError> {
+) -> Result<Vec<Box<dyn Work>>, ProgramError> {
     match program {
         model::Program::Compute(model) => Ok(compute::prepare(model, setting)),
         model::Program::Bandwidth(model) => walks::bandwidth(model, setting),

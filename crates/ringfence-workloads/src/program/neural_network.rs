@@ -10,7 +10,7 @@ use ringfence_scenario::network::{self, Layer};
 
 use super::network_layer::{Division, LayerPart, Value, Values};
 use super::serial_phase::SerialPhase;
-use super::{Barrier, Part, ProgramError, Setting};
+use super::{Barrier, ProgramError, Setting, Work};
 use crate::random::Random;
 
 struct NeuralNetwork<V: Value> {
@@ -28,7 +28,7 @@ struct NeuralNetwork<V: Value> {
 pub(super) fn prepare(
     model: &network::NeuralNetwork,
     setting: &Setting,
-) -> Result<Vec<Box<dyn Part>>, ProgramError> {
+) -> Result<Vec<Box<dyn Work>>, ProgramError> {
     match model.bytes_per_value {
         4 => prepare_for::<f32>(model, setting),
         8 => prepare_for::<f64>(model, setting),
@@ -39,11 +39,11 @@ pub(super) fn prepare(
 fn prepare_for<V: Value>(
     model: &network::NeuralNetwork,
     setting: &Setting,
-) -> Result<Vec<Box<dyn Part>>, ProgramError> {
+) -> Result<Vec<Box<dyn Work>>, ProgramError> {
     let networks = networks::<V>(model, setting)?;
     let boxed = networks
         .into_iter()
-        .map(|network| Box::new(network) as Box<dyn Part>);
+        .map(|network| Box::new(network) as Box<dyn Work>);
     Ok(boxed.collect())
 }
 
@@ -144,7 +144,7 @@ fn values(shape: network::Shape) -> usize {
     (shape.points() * u64::from(shape.channels)) as usize
 }
 
-impl<V: Value> Part for NeuralNetwork<V> {
+impl<V: Value> Work for NeuralNetwork<V> {
     fn job(&mut self, _job: u64) {
         if self.has_serial_phase {
             if let Some(serial) = &mut self.serial {

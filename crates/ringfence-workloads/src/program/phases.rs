@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use ringfence_scenario::model::{self, Pattern};
 
-use super::{Barrier, Part, ProgramError, Setting, Spread, memory};
+use super::{Barrier, ProgramError, Setting, Spread, Work, memory};
 use crate::cycles;
 use crate::large_pages::SharedPages;
 use crate::random::Random;
@@ -39,7 +39,7 @@ struct Phases {
 pub(super) fn prepare(
     phases: &[model::Phase],
     setting: &Setting,
-) -> Result<Vec<Box<dyn Part>>, ProgramError> {
+) -> Result<Vec<Box<dyn Work>>, ProgramError> {
     let regions = phases
         .iter()
         .map(|phase| setting.lines(phase.working_set_bytes));
@@ -59,7 +59,7 @@ pub(super) fn prepare(
             seed,
             random: Random::new(seed),
             next: 0,
-        }) as Box<dyn Part>
+        }) as Box<dyn Work>
     });
     Ok(threads.collect())
 }
@@ -116,7 +116,7 @@ impl Phases {
     }
 }
 
-impl Part for Phases {
+impl Work for Phases {
     fn job(&mut self, job: u64) {
         self.random = Random::new(self.seed.wrapping_add(job));
         for phase in 0..self.shares.len() {

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use ringfence_scenario::model;
 
-use super::{Part, ProgramError, Setting, memory};
+use super::{ProgramError, Setting, Work, memory};
 use crate::cycles;
 use crate::large_pages::SharedPages;
 
@@ -41,7 +41,7 @@ struct Place {
 pub(super) fn prepare(
     model: &model::Streams,
     setting: &Setting,
-) -> Result<Vec<Box<dyn Part>>, ProgramError> {
+) -> Result<Vec<Box<dyn Work>>, ProgramError> {
     let array_lines = setting.lines(model.array_bytes);
     let arrays = u64::from(model.reads) + u64::from(model.writes);
     let bytes = arrays
@@ -63,7 +63,7 @@ pub(super) fn prepare(
             stride: setting.lines(model.stride_bytes).clamp(1, lines),
             passes: model.passes,
             at: Place { line: 0, start: 0 },
-        }) as Box<dyn Part>
+        }) as Box<dyn Work>
     });
     Ok(threads.collect())
 }
@@ -99,7 +99,7 @@ impl Streams {
     }
 }
 
-impl Part for Streams {
+impl Work for Streams {
     fn job(&mut self, _job: u64) {
         if self.first == self.end {
             return;

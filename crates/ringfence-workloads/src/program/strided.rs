@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use ringfence_scenario::model;
 
-use super::{Part, ProgramError, Setting, memory};
+use super::{ProgramError, Setting, Work, memory};
 use crate::cycles;
 use crate::large_pages::SharedPages;
 
@@ -47,7 +47,7 @@ impl Walker {
 pub(super) fn prepare(
     model: &model::Strided,
     setting: &Setting,
-) -> Result<Vec<Box<dyn Part>>, ProgramError> {
+) -> Result<Vec<Box<dyn Work>>, ProgramError> {
     let bytes = setting.lines(model.working_set_bytes) * setting.line_bytes;
     let buffer = Arc::new(memory(bytes)?.share());
     let bound = u32::try_from(bytes).unwrap_or(u32::MAX);
@@ -67,7 +67,7 @@ pub(super) fn prepare(
             passes: model.passes,
         };
         strided.begin();
-        Box::new(strided) as Box<dyn Part>
+        Box::new(strided) as Box<dyn Work>
     });
     Ok(threads.collect())
 }
@@ -104,7 +104,7 @@ impl Strided {
     }
 }
 
-impl Part for Strided {
+impl Work for Strided {
     fn job(&mut self, _job: u64) {
         self.begin();
         self.run(self.buffer.len() as u64 * u64::from(self.passes));

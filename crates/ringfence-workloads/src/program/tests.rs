@@ -118,28 +118,6 @@ fn every_program_runs_its_jobs_and_goes_on_without_end() {
     }
 }
 
-/// A thread whose others never come does not end its job, however long it has.
-#[test]
-fn no_thread_ends_a_job_before_the_others_have_come() {
-    let waits = |program: &Program| match program {
-        Program::Scenario(program) => matches!(
-            program,
-            model::Program::Phases(_) | model::Program::NeuralNetwork(_)
-        ),
-        Program::MatrixProduct { .. } => true,
-        Program::Corners { .. } => false,
-    };
-    for program in every_program().into_iter().filter(waits) {
-        let mut parts = prepare(&program, &setting(2)).unwrap();
-        let mut first = parts.remove(0);
-        let alone = std::thread::spawn(move || first.job(0));
-        std::thread::sleep(std::time::Duration::from_millis(50));
-        assert!(!alone.is_finished(), "{program:?}");
-        parts[0].job(0);
-        alone.join().unwrap();
-    }
-}
-
 #[test]
 fn compute_spends_time_of_the_thread_itself() {
     let program = model::Program::Compute(model::Compute {

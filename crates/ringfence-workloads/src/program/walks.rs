@@ -2,7 +2,7 @@
 
 use ringfence_scenario::model;
 
-use super::{Part, ProgramError, Setting};
+use super::{ProgramError, Setting, Work};
 use crate::aggressor::{Access, Bank, Kind, Shape, Walk};
 
 /// Accesses of a piece of endless work.
@@ -17,7 +17,7 @@ struct Walker {
 pub(super) fn bandwidth(
     model: &model::Bandwidth,
     setting: &Setting,
-) -> Result<Vec<Box<dyn Part>>, ProgramError> {
+) -> Result<Vec<Box<dyn Work>>, ProgramError> {
     let lines = setting.lines(model.working_set_bytes);
     each(setting, model.passes, |thread| {
         let share = setting.share(lines, thread);
@@ -34,7 +34,7 @@ pub(super) fn bandwidth(
 pub(super) fn linked_lists(
     model: &model::LinkedLists,
     setting: &Setting,
-) -> Result<Vec<Box<dyn Part>>, ProgramError> {
+) -> Result<Vec<Box<dyn Work>>, ProgramError> {
     let bank = model
         .bank
         .map(|bank| find_bank(bank, setting))
@@ -69,14 +69,14 @@ fn each(
     setting: &Setting,
     passes: u32,
     shape: impl Fn(u16) -> Result<Shape, ProgramError>,
-) -> Result<Vec<Box<dyn Part>>, ProgramError> {
+) -> Result<Vec<Box<dyn Work>>, ProgramError> {
     let walkers = (0..setting.threads).map(|thread| {
         let walk = Walk::new(&shape(thread)?)?;
         let walker = Walker {
             accesses_per_job: walk.accesses_per_pass().saturating_mul(passes.into()),
             walk,
         };
-        Ok(Box::new(walker) as Box<dyn Part>)
+        Ok(Box::new(walker) as Box<dyn Work>)
     });
     walkers.collect()
 }
@@ -88,7 +88,7 @@ fn access(access: model::Access) -> Access {
     }
 }
 
-impl Part for Walker {
+impl Work for Walker {
     fn job(&mut self, _job: u64) {
         self.walk.run(self.accesses_per_job);
     }
