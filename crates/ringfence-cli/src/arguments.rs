@@ -450,7 +450,7 @@ pub struct Calibrate {
 pub struct Cores(pub Vec<u16>);
 
 fn cores(text: &str) -> Result<Cores, String> {
-    ringfence_workloads::cpu::parse_list(text)
+    ringfence_calibrate::cpu::parse_list(text)
         .map(Cores)
         .ok_or_else(|| "expected numbers and ranges such as 0,2-3".to_owned())
 }

@@ -1,12 +1,10 @@
 //! The checked scenario: what a target runs.
 //!
 //! Values here have passed every check, so a target may rely on the ranges
-//! that the fields state. Lists keep the order of the file. Programs go to other
-//! processes as JSON: those that run them natively.
+//! that the fields state. Lists keep the order of the file.
 
 use crate::network::NeuralNetwork;
 use crate::platform::Platform;
-use serde::{Deserialize, Serialize};
 
 /// One scenario, checked against its platform.
 #[derive(Debug, Clone, PartialEq)]
@@ -146,7 +144,7 @@ pub struct Known {
 }
 
 /// What happens when a job is released before its predecessor has finished.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Overrun {
     /// The job waits; its response time counts from its release.
     Queue,
@@ -172,7 +170,7 @@ pub struct BestEffort {
 }
 
 /// What a thread executes. A task's program is one job; best-effort work repeats it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Program {
     /// Execution time only, for schedules without a memory model.
     Compute(Compute),
@@ -195,7 +193,7 @@ pub enum Program {
 }
 
 /// A fixed execution time, stretched by named co-runners.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Compute {
     /// Execution time of one job alone, in nanoseconds; best-effort work has no end and ignores it.
     pub time_ns: u64,
@@ -205,7 +203,7 @@ pub struct Compute {
 }
 
 /// Reading or writing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// Loads.
     Read,
@@ -214,7 +212,7 @@ pub enum Access {
 }
 
 /// Parameters of [`Program::Bandwidth`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bandwidth {
     /// Reading or writing.
     pub access: Access,
@@ -225,7 +223,7 @@ pub struct Bandwidth {
 }
 
 /// Parameters of [`Program::LinkedLists`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkedLists {
     /// Reading or writing.
     pub access: Access,
@@ -240,7 +238,7 @@ pub struct LinkedLists {
 }
 
 /// Parameters of [`Program::Cpu`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cpu {
     /// Bytes touched over and over; fits the L1.
     pub working_set_bytes: u64,
@@ -251,7 +249,7 @@ pub struct Cpu {
 }
 
 /// Parameters of [`Program::Streams`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Streams {
     /// Arrays that are read, at most 64.
     pub reads: u8,
@@ -268,7 +266,7 @@ pub struct Streams {
 }
 
 /// Parameters of [`Program::Strided`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Strided {
     /// Bytes of the buffer, which the threads share; at least one line.
     pub working_set_bytes: u64,
@@ -285,7 +283,7 @@ pub struct Strided {
 }
 
 /// One phase of [`Program::Phases`]; all threads wait for each other at its end.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Phase {
     /// Computation of the phase in cycles of the core, spread evenly over its accesses; split over the threads.
     pub compute_cycles: u64,
@@ -300,7 +298,7 @@ pub struct Phase {
 }
 
 /// Order of accesses in a phase.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pattern {
     /// Line after line.
     Sequential,
@@ -309,7 +307,7 @@ pub enum Pattern {
 }
 
 /// Parameters of [`Program::Trace`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trace {
     /// Path of the trace file, resolved against the scenario's folder.
     pub path: std::path::PathBuf,

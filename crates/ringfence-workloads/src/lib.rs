@@ -1,4 +1,4 @@
-//! Native programs: aggressors, victims, and the job API of users' own programs.
+//! Native programs: victims and, later, aggressors.
 //!
 //! The victims are small real-time tasks of a car, as in the automotive set of
 //! MiBench (Guthaus et al., IEEE Workshop on Workload Characterization, 2001),
@@ -6,21 +6,13 @@
 //! comes from here, not from libraries that change from release to release or
 //! from machine to machine: its trace should not.
 
-pub mod aggressor;
 pub mod basicmath;
 pub mod bitcount;
-pub mod clock;
 pub mod command;
-pub mod cpu;
-pub mod cycles;
-pub mod inventory;
-pub mod job_log;
 pub mod job_mark;
 pub mod jobs;
-pub mod large_pages;
 pub mod page_aligned;
 pub mod pgm;
-pub mod program;
 pub mod qsort;
 pub mod random;
 pub mod susan;

@@ -108,10 +108,11 @@ fn shapes_out_of_range_are_refused_with_what_is_in_it() {
         (lists(0, None), 10, "0 lists; expected 1 to 64"),
         (lists(65, None), 100, "65 lists; expected 1 to 64"),
         (lists(2, None), 1, "1 lines in bank 0, for 2 lists"),
+        (lists(1, bank(&[0x1000], 0)), 10, "the bank function 0x1000"),
         (lists(1, bank(&[0], 0)), 10, "the bank function 0x0"),
         (lists(1, bank(&[0x40], 2)), 10, "0 lines in bank 2"),
-        // Places in a line are 16 bytes apart.
-        (lists(1, bank(&[0x8], 1)), 10, "0 lines in bank 1"),
+        // Bits inside a line tell no lines apart.
+        (lists(1, bank(&[0x10], 1)), 10, "0 lines in bank 1"),
         (Kind::Bandwidth, 0, "an array of 0 bytes"),
     ] {
         let message = refused(&shape(kind, Access::Read, lines));

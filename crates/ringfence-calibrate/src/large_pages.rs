@@ -3,10 +3,8 @@
 //! A walk over small pages measures the TLB beside the caches.
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
-use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU8, AtomicU32};
 
 /// Bytes of a huge page of the common page tables: 4 KiB pages, 9 bits a level.
 const HUGE_PAGE_BYTES: usize = 2 << 20;
@@ -89,52 +87,6 @@ impl Drop for LargePages {
         // SAFETY: this mapping is ours and nothing else points into it.
         // Unmapping whole pages that are mapped cannot fail.
         let _ = unsafe { munmap(self.mapping.as_ptr().cast(), self.mapping_bytes) };
-    }
-}
-
-impl LargePages {
-    /// Gives the memory to several threads.
-    pub fn share<Cell: Shared>(self) -> SharedPages<Cell> {
-        SharedPages {
-            pages: self,
-            cell: PhantomData,
-        }
-    }
-}
-
-/// Memory that threads read and write at the same time, as cells of one kind.
-#[derive(Debug)]
-pub struct SharedPages<Cell> {
-    pages: LargePages,
-    cell: PhantomData<Cell>,
-}
-
-/// What shared memory can consist of: atomics, for which any bytes are a value and which
-/// are no more strictly aligned than words.
-pub trait Shared: sealed::Sealed {}
-
-mod sealed {
-    pub trait Sealed {}
-}
-
-impl sealed::Sealed for AtomicU8 {}
-impl sealed::Sealed for AtomicU32 {}
-impl Shared for AtomicU8 {}
-impl Shared for AtomicU32 {}
-
-impl<Cell: Shared> Deref for SharedPages<Cell> {
-    type Target = [Cell];
-
-    fn deref(&self) -> &[Cell] {
-        let pages = &self.pages;
-        let cells = pages.words * size_of::<u32>() / size_of::<Cell>();
-        // SAFETY: the words are inside the mapping, which lives as long as `self`. Nothing
-        // but these cells, always of one kind, sees them as long as `self` has the pages,
-        // and by `Shared` any bytes at the place of a word are a cell.
-        unsafe {
-            let first = pages.mapping.as_ptr().add(pages.skipped);
-            std::slice::from_raw_parts(first.cast(), cells)
-        }
     }
 }
 

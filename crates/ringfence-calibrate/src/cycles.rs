@@ -18,38 +18,6 @@ pub fn additions(additions: u64) -> Option<u64> {
     Some(turns * CHAIN)
 }
 
-/// Keeps the core busy for about `cycles` cycles, as far as the architecture is known; on
-/// others with as many additions.
-pub fn spend(cycles: u64) {
-    chain(cycles / CHAIN);
-    let mut sum = 1_u64;
-    for _ in 0..cycles % CHAIN {
-        // Each waits for the one before it; the counting runs beside them.
-        sum = after(sum);
-    }
-    std::hint::black_box(sum);
-}
-
-/// One addition that the compiler does not see through.
-#[inline(always)]
-fn after(mut sum: u64) -> u64 {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: adds a register to itself; no memory, no stack.
-    unsafe {
-        std::arch::asm!("add {0}, {0}", inout(reg) sum, options(pure, nomem, nostack));
-    }
-    #[cfg(target_arch = "aarch64")]
-    // SAFETY: adds a register to itself; no memory, no stack.
-    unsafe {
-        std::arch::asm!("add {0}, {0}, {0}", inout(reg) sum, options(pure, nomem, nostack));
-    }
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    {
-        sum = std::hint::black_box(sum.wrapping_add(sum));
-    }
-    sum
-}
-
 /// Nanoseconds of a turn of a loop that keeps the arithmetic units of a core busy: it
 /// becomes slower when another thread uses them.
 pub fn busy_units_ns() -> f64 {
@@ -72,10 +40,6 @@ fn chain(turns: u64) {
         // SAFETY: adds a register to itself; no memory, no stack.
         unsafe {
             std::arch::asm!(".rept 64", "add {0}, {0}, {0}", ".endr", inout(reg) sum, options(pure, nomem, nostack));
-        }
-        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-        for _ in 0..CHAIN {
-            sum = after(sum);
         }
     }
     std::hint::black_box(sum);

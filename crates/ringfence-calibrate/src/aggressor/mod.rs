@@ -7,30 +7,21 @@
 //!   misses that can be under way.
 //! - **BkPLL** is a PLL whose nodes lie in one bank of a cache ([`Bank`]).
 //!
-//! [`Name`] knows what papers call them, such as `BwWrite(LLC)`, and how large they are here.
-//!
 //! They are those of Valsan, Yun and Farshchi, "Taming Non-blocking Caches to
 //! Improve Isolation in Multicore Real-Time Systems" (RTAS 2016), and of Bechtel and
 //! Yun, "Denial-of-Service Attacks on Shared Cache in Multicore" (RTAS 2019).
 
 mod bandwidth;
-mod bank;
 mod linked_lists;
-mod name;
-mod pace;
 
 use crate::large_pages::LargePages;
 use bandwidth::Bandwidth;
 use linked_lists::LinkedLists;
 
-pub use bank::{Bank, parse_function};
-pub use name::{LISTS, Level, Name, NameError, Pattern};
-pub use pace::Pace;
-
 /// Most lists of a PLL.
 pub const LISTS_MAX: usize = 64;
-/// Longest line: a page.
-const LINE_BYTES_MAX: u64 = 4096;
+/// Address bits that are the same in virtual and physical addresses, for pages of 4 KiB.
+const PAGE_BYTES: u64 = 4096;
 
 /// Loads, or loads and stores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +44,28 @@ pub enum Kind {
         /// Where the nodes lie; `None` is everywhere.
         bank: Option<Bank>,
     },
+}
+
+/// One bank of a cache, by the address bits that select it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bank {
+    /// Masks of address bits below 4096, which are those of a place in its page and
+    /// so the same in virtual and physical addresses. The parity of each is one bit
+    /// of the bank's number, the lowest first.
+    pub functions: Vec<u64>,
+    /// The bank.
+    pub number: u64,
+}
+
+impl Bank {
+    /// Whether the line at `offset` bytes from a page lies in the bank.
+    fn holds(&self, offset: u64) -> bool {
+        let bits = self.functions.iter().enumerate();
+        let bank = bits.fold(0, |bank, (bit, mask)| {
+            bank | u64::from((offset & mask).count_ones() & 1) << bit
+        });
+        bank == self.number
+    }
 }
 
 /// What an aggressor does.
@@ -85,19 +98,11 @@ pub enum ShapeError {
     /// Too many or no lists.
     #[error("{0} lists; expected 1 to 64")]
     Lists(usize),
-    /// A bank function without address bits.
-    #[error("the bank function 0x0; expected at least one address bit")]
-    EmptyBankFunction,
     /// A bank that needs physical addresses.
     #[error(
-        "the bank function {function:#x} needs physical addresses, which /proc/self/pagemap does not show: {source}; run as root, or use address bits below 4096"
+        "the bank function {0:#x}; expected address bits below 4096: higher ones differ between virtual and physical addresses"
     )]
-    Frames {
-        /// The function.
-        function: u64,
-        /// What the system says.
-        source: std::io::Error,
-    },
+    BankFunction(u64),
     /// No line is in the bank, or fewer than there are lists.
     #[error(
         "{lines} lines in bank {bank}, for {lists} lists; expected at least one line a list: choose another bank, larger memory or address bits that tell lines apart"
@@ -145,9 +150,7 @@ impl Walk {
             line_bytes,
             ..
         } = *shape;
-        if !line_bytes.is_power_of_two()
-            || !(bank::NODE_BYTES..=LINE_BYTES_MAX).contains(&line_bytes)
-        {
+        if !line_bytes.is_power_of_two() || !(16..=PAGE_BYTES).contains(&line_bytes) {
             return Err(ShapeError::Line(line_bytes));
         }
         if !(line_bytes..=8 << 30).contains(&size_bytes) {
@@ -158,16 +161,17 @@ impl Walk {
         }
         let lines = (size_bytes / line_bytes) as usize;
         let stride = line_bytes as usize / size_of::<u32>();
-        check(&shape.kind)?;
+        let chosen = chosen_lines(shape, lines)?;
         let mut memory = LargePages::new(lines * stride)
             .map_err(|source| ShapeError::Memory { size_bytes, source })?;
-        // A page that was never written may be one page of zeros for all.
-        memory.iter_mut().step_by(stride).for_each(|word| *word = 1);
         let order = match &shape.kind {
-            Kind::Bandwidth => Order::Bandwidth(Bandwidth::new(stride)),
-            Kind::LinkedLists { lists, bank } => {
-                let nodes = nodes(&memory, line_bytes, *lists, bank.as_ref())?;
-                Order::LinkedLists(LinkedLists::link(&mut memory, &nodes, *lists))
+            Kind::Bandwidth => {
+                // A page that was never written may be one page of zeros for all.
+                memory.iter_mut().step_by(stride).for_each(|word| *word = 1);
+                Order::Bandwidth(Bandwidth::new(stride))
+            }
+            Kind::LinkedLists { lists, .. } => {
+                Order::LinkedLists(LinkedLists::link(&mut memory, stride, &chosen, *lists))
             }
         };
         Ok(Self {
@@ -194,42 +198,33 @@ impl Walk {
     }
 }
 
-/// Refuses what needs no memory to be refused.
-fn check(kind: &Kind) -> Result<(), ShapeError> {
-    match kind {
-        Kind::LinkedLists { lists, .. } if !(1..=LISTS_MAX).contains(lists) => {
-            Err(ShapeError::Lists(*lists))
-        }
-        Kind::LinkedLists {
-            bank: Some(bank), ..
-        } => bank.check(),
-        _ => Ok(()),
-    }
-}
-
-/// The words at which the nodes of lists begin, one a line.
-fn nodes(
-    memory: &[u32],
-    line_bytes: u64,
-    lists: usize,
-    bank: Option<&Bank>,
-) -> Result<Vec<u32>, ShapeError> {
-    let lines = size_of_val(memory) as u64 / line_bytes;
-    let offsets = match bank {
-        None => (0..lines).map(|line| line * line_bytes).collect(),
-        Some(bank) => bank.nodes(memory, line_bytes)?,
+/// The lines that lists go along; of a bandwidth walk none, as it takes all.
+fn chosen_lines(shape: &Shape, lines: usize) -> Result<Vec<u32>, ShapeError> {
+    let Kind::LinkedLists { lists, bank } = &shape.kind else {
+        return Ok(Vec::new());
     };
-    if offsets.len() < lists {
+    if !(1..=LISTS_MAX).contains(lists) {
+        return Err(ShapeError::Lists(*lists));
+    }
+    let masks = bank.iter().flat_map(|bank| &bank.functions);
+    if let Some(&mask) = masks.clone().find(|&&mask| mask == 0 || mask >= PAGE_BYTES) {
+        return Err(ShapeError::BankFunction(mask));
+    }
+    let all = 0..lines as u32;
+    let chosen: Vec<u32> = match bank {
+        None => all.collect(),
+        Some(bank) => all
+            .filter(|&line| bank.holds(u64::from(line) * shape.line_bytes))
+            .collect(),
+    };
+    if chosen.len() < *lists {
         return Err(ShapeError::TooFewLines {
-            lines: offsets.len(),
-            bank: bank.map_or(0, |bank| bank.number),
-            lists,
+            lines: chosen.len(),
+            bank: bank.as_ref().map_or(0, |bank| bank.number),
+            lists: *lists,
         });
     }
-    let words = offsets
-        .iter()
-        .map(|offset| offset / size_of::<u32>() as u64);
-    Ok(words.map(|word| word as u32).collect())
+    Ok(chosen)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! PLL: shuffled linked lists, walked in turn.
 
 use super::Access;
-use crate::random::Random;
+use ringfence_workloads::random::Random;
 use std::hint::black_box;
 
 /// Seed of the shuffle: the same lists in every run.
@@ -9,9 +9,9 @@ const SEED: u64 = 1;
 
 /// Places of a walk; the nodes are in the memory of its owner.
 ///
-/// The first word of a node is the index of the first word of the next node, so that
-/// following a list is one load and no arithmetic. The second word is what a writing
-/// walk changes.
+/// The first word of a line is the index of the first word of the next line, so
+/// that following a list is one load and no arithmetic. The second word is what
+/// a writing walk changes.
 #[derive(Debug)]
 pub(super) struct LinkedLists {
     /// Word at which each list goes on.
@@ -20,26 +20,26 @@ pub(super) struct LinkedLists {
 }
 
 impl LinkedLists {
-    /// Links `nodes`, words of `memory` that are at least as many as `lists`. Each list is
-    /// one random cycle over its share (Sattolo, "An algorithm to generate a random cyclic
+    /// Links `lines`, which are at least as many as `lists`. Each list is one random
+    /// cycle over its share (Sattolo, "An algorithm to generate a random cyclic
     /// permutation", 1986).
-    pub(super) fn link(memory: &mut [u32], nodes: &[u32], lists: usize) -> Self {
+    pub(super) fn link(memory: &mut [u32], stride: usize, lines: &[u32], lists: usize) -> Self {
         let mut random = Random::new(SEED);
         let mut at = vec![0; lists];
         for (list, head) in at.iter_mut().enumerate() {
-            let share = &nodes[nodes.len() * list / lists..nodes.len() * (list + 1) / lists];
+            let share = &lines[lines.len() * list / lists..lines.len() * (list + 1) / lists];
             let mut cycle = share.to_vec();
             for last in (1..cycle.len()).rev() {
                 cycle.swap(last, random.below(last as u32) as usize);
             }
-            for (&node, &next) in share.iter().zip(&cycle) {
-                memory[node as usize] = next;
+            for (&line, &next) in share.iter().zip(&cycle) {
+                memory[line as usize * stride] = next * stride as u32;
             }
-            *head = share[0];
+            *head = share[0] * stride as u32;
         }
         Self {
             at,
-            nodes: nodes.len() as u64,
+            nodes: lines.len() as u64,
         }
     }
 
