@@ -1,18 +1,13 @@
-//! Native programs: victims and, later, aggressors.
-//!
-//! The victims are small real-time tasks of a car, as in the automotive set of
-//! MiBench (Guthaus et al., IEEE Workshop on Workload Characterization, 2001),
-//! which named them; the code is our own. What a recorded program executes
-//! comes from here, not from libraries that change from release to release or
-//! from machine to machine: its trace should not.
+//! Native programs: aggressors, the programs of a scenario and their runner, and
+//! the job API of users' own programs.
 
-pub mod basicmath;
-pub mod bitcount;
-pub mod command;
-pub mod job_mark;
-pub mod jobs;
-pub mod page_aligned;
-pub mod pgm;
-pub mod qsort;
-pub mod random;
-pub mod susan;
+pub mod aggressor;
+pub mod clock;
+pub mod cpu;
+pub mod cycles;
+pub mod inventory;
+pub mod job_log;
+pub mod large_pages;
+pub mod program;
+pub mod rt_app;
+pub mod runner;
