@@ -118,6 +118,9 @@ pub struct Claims {
     /// Longest time a lower gang may still be seen on a core after a higher one
     /// became runnable, in nanoseconds.
     pub hand_over_ns: u64,
+    /// Longest time that a lower gang runs beside a higher one without leaving its core, in
+    /// nanoseconds, where the enforcer reacts and cannot prevent; `None` is not at all.
+    pub overlap_ns: Option<u64>,
     /// Real-time work of a partition stands back after this much; `None` is no limit.
     pub share: Option<ShareClaim>,
     /// Best-effort traffic stays within the budgets.

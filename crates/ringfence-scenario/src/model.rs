@@ -1,10 +1,12 @@
 //! The checked scenario: what a target runs.
 //!
 //! Values here have passed every check, so a target may rely on the ranges
-//! that the fields state. Lists keep the order of the file.
+//! that the fields state. Lists keep the order of the file. Programs go to other
+//! processes as JSON: those that run them natively.
 
 use crate::network::NeuralNetwork;
 use crate::platform::Platform;
+use serde::{Deserialize, Serialize};
 
 /// One scenario, checked against its platform.
 #[derive(Debug, Clone, PartialEq)]
@@ -144,7 +146,7 @@ pub struct Known {
 }
 
 /// What happens when a job is released before its predecessor has finished.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Overrun {
     /// The job waits; its response time counts from its release.
     Queue,
@@ -170,7 +172,7 @@ pub struct BestEffort {
 }
 
 /// What a thread executes. A task's program is one job; best-effort work repeats it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Program {
     /// Execution time only, for schedules without a memory model.
     Compute(Compute),
@@ -193,7 +195,7 @@ pub enum Program {
 }
 
 /// A fixed execution time, stretched by named co-runners.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Compute {
     /// Execution time of one job alone, in nanoseconds; best-effort work has no end and ignores it.
     pub time_ns: u64,
@@ -203,7 +205,7 @@ pub struct Compute {
 }
 
 /// Reading or writing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Access {
     /// Loads.
     Read,
@@ -212,7 +214,7 @@ pub enum Access {
 }
 
 /// Parameters of [`Program::Bandwidth`].
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bandwidth {
     /// Reading or writing.
     pub access: Access,
@@ -223,7 +225,7 @@ pub struct Bandwidth {
 }
 
 /// Parameters of [`Program::LinkedLists`].
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkedLists {
     /// Reading or writing.
     pub access: Access,
@@ -238,7 +240,7 @@ pub struct LinkedLists {
 }
 
 /// Parameters of [`Program::Cpu`].
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cpu {
     /// Bytes touched over and over; fits the L1.
     pub working_set_bytes: u64,
@@ -249,7 +251,7 @@ pub struct Cpu {
 }
 
 /// Parameters of [`Program::Streams`].
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Streams {
     /// Arrays that are read, at most 64.
     pub reads: u8,
@@ -266,7 +268,7 @@ pub struct Streams {
 }
 
 /// Parameters of [`Program::Strided`].
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Strided {
     /// Bytes of the buffer, which the threads share; at least one line.
     pub working_set_bytes: u64,
@@ -283,7 +285,7 @@ pub struct Strided {
 }
 
 /// One phase of [`Program::Phases`]; all threads wait for each other at its end.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phase {
     /// Computation of the phase in cycles of the core, spread evenly over its accesses; split over the threads.
     pub compute_cycles: u64,
@@ -298,7 +300,7 @@ pub struct Phase {
 }
 
 /// Order of accesses in a phase.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Pattern {
     /// Line after line.
     Sequential,
@@ -307,7 +309,7 @@ pub enum Pattern {
 }
 
 /// Parameters of [`Program::Trace`].
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trace {
     /// Path of the trace file, resolved against the scenario's folder.
     pub path: std::path::PathBuf,

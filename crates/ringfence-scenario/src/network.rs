@@ -1,10 +1,12 @@
 //! Neural networks: layers, and the matrix products that they come to.
 
+use serde::{Deserialize, Serialize};
+
 /// Longest cache line: what starts on a multiple of it starts a line on every platform.
 const LINE_BYTES_MAX: u128 = 256;
 
 /// A feed-forward network, computed layer by layer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NeuralNetwork {
     /// The layers in order; never empty.
     pub layers: Vec<Layer>,
@@ -17,7 +19,7 @@ pub struct NeuralNetwork {
 }
 
 /// Work of one thread alone: what prepares the input, and the framework.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SerialPhase {
     /// Cycles of computation.
     pub cycles: u64,
@@ -49,7 +51,7 @@ impl SerialPhase {
 }
 
 /// Rows and columns of points with `channels` values each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shape {
     /// Rows of points; at least 1.
     pub rows: u32,
@@ -83,7 +85,7 @@ impl Shape {
 /// A convolution without padding; a fully connected layer is one over one point.
 ///
 /// Each output value is the sum of [`Self::depth`] products.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layer {
     /// What it reads.
     pub input: Shape,

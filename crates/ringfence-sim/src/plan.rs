@@ -1,7 +1,7 @@
 //! What a run of a scenario would do, without doing it.
 
 use ringfence_scenario::model::Scenario;
-use ringfence_target::plan::{Plan, PlanError};
+use ringfence_target::plan::{Plan, PlanError, RegulatedBy};
 
 use crate::os::claims;
 
@@ -10,5 +10,7 @@ use crate::os::claims;
 /// # Errors
 /// The first case that has too many threads to be run.
 pub fn plan(scenario: &Scenario) -> Result<Plan, PlanError> {
-    Plan::of(scenario, |case| claims(scenario, case))
+    Plan::of(scenario, RegulatedBy::Traffic, |case| {
+        claims(scenario, case)
+    })
 }

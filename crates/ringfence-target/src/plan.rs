@@ -22,6 +22,19 @@ pub struct Plan {
     pub cases: Vec<CasePlan>,
 }
 
+/// What best-effort work is regulated by while gangs run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RegulatedBy {
+    /// Nothing.
+    Nothing,
+    /// Its memory traffic, in budgets of whole lines a period.
+    Traffic,
+    /// Time (duty cycle): what a gang tolerates becomes a share of each period, by a figure
+    /// that only the run measures.
+    Time,
+}
+
 /// One case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CasePlan {
@@ -29,6 +42,8 @@ pub struct CasePlan {
     pub name: String,
     /// `fixed-priority` or `one-gang-at-a-time`.
     pub scheduling: &'static str,
+    /// How the tolerances of its gangs are applied.
+    pub regulated_by: RegulatedBy,
     /// What the record will promise.
     pub claims: Claims,
     /// The shares of the last-level cache that it has; none without cache allocation.
@@ -71,7 +86,7 @@ pub struct BudgetPlan {
     /// What the scenario asks for; `None` is unlimited.
     pub requested_bytes_per_second: Option<u64>,
     /// Whole lines a period, never more than was asked for; `None` is unlimited
-    /// or, in a case without regulation, not applied.
+    /// or, in a case that is not regulated by traffic, not known.
     pub applied_lines_per_period: Option<u64>,
     /// The same in bytes per second.
     pub applied_bytes_per_second: Option<u64>,
@@ -101,13 +116,22 @@ pub struct PlanError {
 }
 
 impl Plan {
-    /// The plan of `scenario` on a target that promises `claims` of a case.
+    /// The plan of `scenario` on a target that promises `claims` of a case, and regulates
+    /// those with regulation by `regulated_by`.
     ///
     /// # Errors
     /// The first case that has too many threads to be run.
-    pub fn of(scenario: &Scenario, claims: impl Fn(&Case) -> Claims) -> Result<Self, PlanError> {
+    pub fn of(
+        scenario: &Scenario,
+        regulated_by: RegulatedBy,
+        claims: impl Fn(&Case) -> Claims,
+    ) -> Result<Self, PlanError> {
         let plan = |case: &Case| {
-            plan_case(scenario, case, claims(case)).map_err(|cause| PlanError {
+            let regulated_by = match case.regulation {
+                true => regulated_by,
+                false => RegulatedBy::Nothing,
+            };
+            plan_case(scenario, case, regulated_by, claims(case)).map_err(|cause| PlanError {
                 case: case.name.clone(),
                 cause,
             })
@@ -122,7 +146,12 @@ impl Plan {
     }
 }
 
-fn plan_case(scenario: &Scenario, case: &Case, claims: Claims) -> Result<CasePlan, TooManyThreads> {
+fn plan_case(
+    scenario: &Scenario,
+    case: &Case,
+    regulated_by: RegulatedBy,
+    claims: Claims,
+) -> Result<CasePlan, TooManyThreads> {
     let workload = Workload::new(scenario, case)?;
     Ok(CasePlan {
         name: case.name.clone(),
@@ -130,6 +159,7 @@ fn plan_case(scenario: &Scenario, case: &Case, claims: Claims) -> Result<CasePla
             Scheduling::FixedPriority => "fixed-priority",
             Scheduling::Gang => "one-gang-at-a-time",
         },
+        regulated_by,
         claims,
         classes_of_service: match case.cache_allocation {
             true => scenario.classes_of_service.iter().map(plan_class).collect(),
@@ -138,7 +168,7 @@ fn plan_case(scenario: &Scenario, case: &Case, claims: Claims) -> Result<CasePla
         gangs: workload
             .gangs
             .iter()
-            .map(|gang| plan_gang(scenario, case, gang))
+            .map(|gang| plan_gang(scenario, regulated_by, gang))
             .collect(),
         threads: workload
             .threads
@@ -156,7 +186,7 @@ fn plan_class(class: &ClassOfService) -> ClassPlan {
     }
 }
 
-fn plan_gang(scenario: &Scenario, case: &Case, gang: &Gang) -> GangPlan {
+fn plan_gang(scenario: &Scenario, regulated_by: RegulatedBy, gang: &Gang) -> GangPlan {
     let Tolerance {
         read_bytes_per_second,
         write_bytes_per_second,
@@ -165,7 +195,7 @@ fn plan_gang(scenario: &Scenario, case: &Case, gang: &Gang) -> GangPlan {
         let period_ns = scenario.regulation.period_ns;
         let line_bytes = line_bytes(scenario);
         let lines = requested
-            .filter(|_| case.regulation)
+            .filter(|_| regulated_by == RegulatedBy::Traffic)
             .map(|rate| budget_lines(rate, period_ns, line_bytes));
         BudgetPlan {
             requested_bytes_per_second: requested,

@@ -3,7 +3,7 @@
 //! The program maps one page at a fixed address and stores a byte into it, at
 //! one offset for the begin of a job and at another for its end. Outside a
 //! recording these are ordinary stores to an ordinary page. The Rust and C
-//! sides are `ringfence_workloads::job_mark` and `ringfence_job_mark.h`.
+//! sides are `ringfence_victims::job_mark` and `ringfence_job_mark.h`.
 
 /// Address of the page: above what valgrind gives a program by itself (it
 /// starts near 64 MiB), below its own memory at 64 GiB, and in the address

@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use ringfence_record::event::ShareClaim;
+use ringfence_record::event::{Claims, ShareClaim};
 
 use super::spans::{Spans, union};
 use super::{Breach, Findings};
@@ -15,7 +15,9 @@ use crate::duration::readable;
 
 /// Judges that no two gangs of different priorities run in one partition at an
 /// instant, that a lower gang is off the cores `hand_over_ns` after a higher
-/// one became runnable, and that gangs stay inside their partitions.
+/// one became runnable, and that gangs stay inside their partitions. Where
+/// `overlap_ns` is claimed, a lower gang leaves so soon after a higher one became
+/// runnable or it came itself; until then they may run side by side.
 pub(super) fn one_gang_at_a_time(run: &CaseRun) -> Findings {
     let mut findings = Findings::default();
     for partition in 0..run.case.partitions.len() {
@@ -210,11 +212,17 @@ enum LowerGang {
 }
 
 impl LowerGang {
-    fn text(self, lower: &str, higher: &str, hand_over_ns: u64) -> String {
-        let late = format!(
-            "more than {} after a higher gang became runnable, now with '{higher}'",
-            readable(hand_over_ns)
-        );
+    fn text(self, lower: &str, higher: &str, claims: &Claims) -> String {
+        let late = match claims.overlap_ns {
+            None => format!(
+                "more than {} after a higher gang became runnable, now with '{higher}'",
+                readable(claims.hand_over_ns)
+            ),
+            Some(overlap_ns) => format!(
+                "after more than {} although a higher gang is runnable, now with '{higher}'",
+                readable(overlap_ns)
+            ),
+        };
         match self {
             Self::Beside => {
                 format!("'{lower}' of a lower gang runs beside '{higher}' of a higher gang")
@@ -246,7 +254,7 @@ impl HigherRunnable {
 }
 
 fn lower_gangs(run: &CaseRun, members: &Members) -> Vec<Breach> {
-    let hand_over_ns = run.case.claims.hand_over_ns;
+    let claims = &run.case.claims;
     let priorities: BTreeSet<u8> = members.threads.values().copied().collect();
     let mut higher_runnable = HigherRunnable::default();
     // The value is the higher thread.
@@ -258,13 +266,16 @@ fn lower_gangs(run: &CaseRun, members: &Members) -> Vec<Breach> {
         };
         higher_runnable.update(&priorities, highest, step.from_ns);
         for (&core, lower) in &state.running {
-            if let Some(higher) = state.running_above(lower.priority) {
+            if let (Some(higher), None) = (state.running_above(lower.priority), claims.overlap_ns) {
                 spans.hold((lower.thread, core, LowerGang::Beside), higher, step);
             }
             let Some(since_ns) = higher_runnable.since_ns.get(&lower.priority) else {
                 continue;
             };
-            let limit_ns = since_ns.saturating_add(hand_over_ns);
+            let limit_ns = match claims.overlap_ns {
+                None => since_ns.saturating_add(claims.hand_over_ns),
+                Some(overlap_ns) => lower.since_ns.max(*since_ns).saturating_add(overlap_ns),
+            };
             if limit_ns < step.to_ns {
                 let how = if lower.since_ns > limit_ns {
                     LowerGang::Starts
@@ -288,7 +299,7 @@ fn lower_gangs(run: &CaseRun, members: &Members) -> Vec<Breach> {
                 duration_ns: span.to_ns - span.from_ns,
                 core: Some(core),
                 threads: vec![lower.into(), higher.into()],
-                text: how.text(lower, higher, hand_over_ns),
+                text: how.text(lower, higher, claims),
             }
         })
         .collect()

@@ -41,6 +41,7 @@ pub fn case() -> Case {
         claims: Claims {
             one_gang_at_a_time: true,
             hand_over_ns: 100,
+            overlap_ns: None,
             share: Some(ShareClaim {
                 limit_ns: 9000,
                 window_ns: 10_000,

@@ -19,6 +19,7 @@ struct Setup {
     /// Priority and core of each thread.
     threads: Vec<(u8, u16)>,
     hand_over_ns: u64,
+    overlap_ns: Option<u64>,
 }
 
 /// Who is on which core and who wants to run, for every nanosecond.
@@ -32,12 +33,13 @@ struct Schedule {
 
 fn any_setup() -> impl Strategy<Value = Setup> {
     (2..=4_u16).prop_flat_map(|cores| {
-        (vec((1..=3_u8, 0..cores), 2..=6), 0..6_u64).prop_map(move |(threads, hand_over_ns)| {
-            Setup {
-                cores,
-                threads,
-                hand_over_ns,
-            }
+        let threads = vec((1..=3_u8, 0..cores), 2..=6);
+        let overlap_ns = proptest::option::of(0..6_u64);
+        (threads, 0..6_u64, overlap_ns).prop_map(move |(threads, hand_over_ns, overlap_ns)| Setup {
+            cores,
+            threads,
+            hand_over_ns,
+            overlap_ns,
         })
     })
 }
@@ -152,6 +154,7 @@ fn declare(setup: &Setup) -> Case {
         claims: Claims {
             one_gang_at_a_time: true,
             hand_over_ns: setup.hand_over_ns,
+            overlap_ns: setup.overlap_ns,
             share: None,
             budgets: None,
         },
@@ -209,6 +212,14 @@ fn naive_one_gang(setup: &Setup, schedule: &Schedule) -> bool {
     let higher_runnable = |tick: usize, than: u8| {
         (0..setup.threads.len()).any(|t| schedule.runnable[tick][t] && setup.threads[t].0 > than)
     };
+    if let Some(overlap_ns) = setup.overlap_ns {
+        return !(0..setup.threads.len()).any(|thread| {
+            holds_for_long(overlap_ns, |tick| {
+                schedule.running[tick].contains(&Some(thread as u16))
+                    && higher_runnable(tick, priority(thread as u16))
+            })
+        });
+    }
     let beside = schedule.running.iter().any(|running| {
         let mut priorities: Vec<u8> = running.iter().flatten().map(|t| priority(*t)).collect();
         priorities.dedup();
@@ -295,7 +306,9 @@ fn setup_and_load() -> impl Strategy<Value = (Setup, Vec<Vec<(usize, usize)>>)> 
 
 proptest! {
     #[test]
-    fn one_gang_at_a_time_passes((setup, load) in setup_and_load()) {
+    fn one_gang_at_a_time_passes((mut setup, load) in setup_and_load()) {
+        // A lower gang stays until the next decision.
+        setup.overlap_ns = setup.overlap_ns.map(|overlap_ns| overlap_ns.max(setup.hand_over_ns));
         let run = record(&setup, &schedule(&setup, &load));
         let verdict = judge(&run);
         // These records have no jobs, so nothing is said about them.
@@ -312,7 +325,8 @@ proptest! {
     }
 
     #[test]
-    fn a_single_overlap_fails((setup, load) in setup_and_load(), which in any::<Index>()) {
+    fn a_single_overlap_fails((mut setup, load) in setup_and_load(), which in any::<Index>()) {
+        setup.overlap_ns = None;
         let mut schedule = schedule(&setup, &load);
         let places = overlaps(&setup, &schedule);
         prop_assume!(!places.is_empty());

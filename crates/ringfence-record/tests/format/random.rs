@@ -16,7 +16,7 @@ prop_compose! {
     fn any_case()(
         name in any_name(),
         (duration_ns, cores) in any::<(u64, u16)>(),
-        (one_gang_at_a_time, hand_over_ns) in any::<(bool, u64)>(),
+        (one_gang_at_a_time, hand_over_ns, overlap_ns) in any::<(bool, u64, Option<u64>)>(),
         share in option::of(any::<(u64, u64)>()),
         budgets in option::of(any::<(u64, u64)>()),
         partitions in vec((any_name(), vec(any::<u16>(), 0..4)), 0..3),
@@ -32,6 +32,7 @@ prop_compose! {
             claims: Claims {
                 one_gang_at_a_time,
                 hand_over_ns,
+                overlap_ns,
                 share: share.map(|(limit_ns, window_ns)| ShareClaim { limit_ns, window_ns }),
                 budgets: budgets.map(|(period_ns, quantum_bytes)| BudgetClaim {
                     period_ns,

@@ -1,27 +1,19 @@
 //! What a simulated run promises, derived from the platform's costs.
 
-use ringfence_record::event::{BudgetClaim, Claims, ShareClaim};
-use ringfence_scenario::model::{Case, Scenario, Scheduling, ShareLimit};
+use ringfence_record::event::{BudgetClaim, Claims};
+use ringfence_scenario::model::{Case, Scenario, Scheduling};
 use ringfence_scenario::platform::{MemorySystem, Platform};
+use ringfence_target::share::share_claim;
 
 use crate::time::{PS_PER_NS, cycle_ps};
 
 /// The claims of `case`.
 pub(crate) fn claims(scenario: &Scenario, case: &Case) -> Claims {
-    let one_gang_at_a_time = case.scheduling == Scheduling::Gang;
     Claims {
-        one_gang_at_a_time,
+        one_gang_at_a_time: case.scheduling == Scheduling::Gang,
         hand_over_ns: hand_over_ns(&scenario.platform),
-        share: match scenario.share {
-            ShareLimit::Limited {
-                limit_ns,
-                window_ns,
-            } if one_gang_at_a_time => Some(ShareClaim {
-                limit_ns,
-                window_ns,
-            }),
-            _ => None,
-        },
+        overlap_ns: None,
+        share: share_claim(scenario, case),
         budgets: case.regulation.then(|| BudgetClaim {
             period_ns: scenario.regulation.period_ns,
             quantum_bytes: quantum_bytes(&scenario.platform),

@@ -109,7 +109,7 @@ pub enum RecordError {
     },
     /// Marks were asked for but the program made none.
     #[error(
-        "the program marked no job; mark jobs with ringfence_job_mark.h or ringfence_workloads::job_mark, or record the whole run"
+        "the program marked no job; mark jobs with ringfence_job_mark.h or ringfence_victims::job_mark, or record the whole run"
     )]
     NoMarks,
     /// The program made no access: valgrind could not run it.

@@ -108,6 +108,7 @@ impl Made {
             claims: Claims {
                 one_gang_at_a_time: self.setting.ring_fenced,
                 hand_over_ns: 20_000,
+                overlap_ns: None,
                 share: None,
                 budgets: self.setting.ring_fenced.then_some(BudgetClaim {
                     period_ns: PERIOD_NS,
