@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_thread_is_found_by_its_number() {
-        let here = crate::cpu::thread_number();
+        let here = ringfence_workloads::cpu::thread_number();
         let path = format!("/proc/self/task/{here}/status");
         assert!(
             std::fs::read_to_string(path)

@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use crate::disturbance::Disturbance;
-use crate::inventory::{Cache, Inventory};
 use crate::knee::ParallelPoint;
 use crate::statistics::Spread;
+use ringfence_workloads::inventory::{Cache, Inventory};
 
 /// Version of the JSON form.
 pub const FORMAT: u32 = 1;

@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU64, Ordering};
 use std::thread::{self, Thread};
 use std::time::Instant;
 
-use crate::aggressor::{Access, Kind, Shape, Walk};
+use ringfence_workloads::aggressor::{Access, Kind, Shape, Walk};
 use serde::Serialize;
 
-use crate::cpu;
 use crate::disturbance::{Watch, involuntary_switches, involuntary_switches_of_thread};
 use crate::figures::Levels;
 use crate::measure::{ATTEMPTS, Effort, MeasureError};
 use crate::statistics::Spread;
+use ringfence_workloads::cpu;
 
 /// A program of a pair.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! How large arrays are that lie in one level.
 
 use crate::figures::Levels;
-use crate::inventory::Cache;
+use ringfence_workloads::inventory::Cache;
 
 /// Sizes for a machine, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

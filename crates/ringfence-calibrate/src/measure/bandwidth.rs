@@ -4,13 +4,13 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-use crate::aggressor::Access;
+use ringfence_workloads::aggressor::Access;
 
 use super::{Effort, MeasureError, timed, walk};
-use crate::cpu;
 use crate::disturbance::Watch;
 use crate::figures::Levels;
 use crate::statistics::Spread;
+use ringfence_workloads::cpu;
 
 /// Nanoseconds a line that is read.
 pub fn read(

@@ -1,12 +1,12 @@
 //! Pointer chases.
 
-use crate::aggressor::{Access, Walk};
-use crate::large_pages;
+use ringfence_workloads::aggressor::{Access, Walk};
+use ringfence_workloads::large_pages;
 
 use super::{Arrays, Effort, MeasureError, lists, timed, walk};
 use crate::disturbance::Watch;
-use crate::inventory::Cache;
 use crate::statistics::Spread;
+use ringfence_workloads::inventory::Cache;
 
 /// Load-to-use latency in an array of `bytes`, nanoseconds.
 pub fn of(

@@ -8,15 +8,15 @@ mod parallel;
 mod sharing;
 mod slices;
 
-use crate::aggressor::{Access, ShapeError};
 use ringfence_scenario::quantity::SIZE;
+use ringfence_workloads::aggressor::{Access, ShapeError};
 
-use crate::cpu;
-use crate::cycles;
 use crate::disturbance::{Disturbance, Watch};
 use crate::figures::{FORMAT, Figures, MemoryFigures};
-use crate::inventory::Inventory;
 use crate::statistics::Spread;
+use ringfence_workloads::cpu;
+use ringfence_workloads::cycles;
+use ringfence_workloads::inventory::Inventory;
 
 pub use arrays::Arrays;
 pub(crate) use slices::ATTEMPTS;

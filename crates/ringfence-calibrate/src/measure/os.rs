@@ -6,11 +6,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::{Effort, MeasureError};
-use crate::cpu;
-use crate::cycles::busy_units_ns;
 use crate::figures::OsFigures;
-use crate::inventory::Inventory;
 use crate::statistics::Spread;
+use ringfence_workloads::cpu;
+use ringfence_workloads::cycles::busy_units_ns;
+use ringfence_workloads::inventory::Inventory;
 
 /// Round trips of a slice.
 const ROUND_TRIPS: u32 = 500;

@@ -1,13 +1,13 @@
 //! How many misses a core has under way.
 
-use crate::aggressor::LISTS_MAX;
-use crate::large_pages::LargePages;
+use ringfence_workloads::aggressor::LISTS_MAX;
+use ringfence_workloads::large_pages::LargePages;
 
 use super::{Effort, MeasureError, latency, lists, timed};
 use crate::disturbance::Watch;
-use crate::inventory::Cache;
 use crate::knee::ParallelPoint;
 use crate::statistics::Spread;
+use ringfence_workloads::inventory::Cache;
 
 /// Loads along more and more lists in an array of `bytes`.
 pub fn by_lists(

@@ -2,13 +2,13 @@
 
 use std::thread;
 
-use crate::aggressor::Access;
+use ringfence_workloads::aggressor::Access;
 
 use super::{Effort, MeasureError, lists, walk};
-use crate::cpu;
 use crate::figures::{Levels, Sharing};
-use crate::inventory::Cache;
 use crate::statistics::Spread;
+use ringfence_workloads::cpu;
+use ringfence_workloads::inventory::Cache;
 
 /// Lets each other processor fetch an array of `bytes` and then the first one chase through
 /// it: a hit says that both use the same cache. One runs after the other, never beside it.

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::aggressor::{Access, Kind, Shape, ShapeError, Walk};
+use ringfence_workloads::aggressor::{Access, Kind, Shape, ShapeError, Walk};
 
 use crate::disturbance::{Watch, involuntary_switches};
 use crate::statistics::Spread;

@@ -1,8 +1,8 @@
 //! Parameters of the model from what was measured.
 
 use crate::figures::{Levels, MemoryFigures};
-use crate::inventory::Cache;
 use crate::knee::{in_flight, knee};
+use ringfence_workloads::inventory::Cache;
 
 /// Cycles that a line occupies a bank of the last-level cache.
 pub const BANK_SERVICE_CYCLES: u32 = 4;

@@ -1,10 +1,10 @@
 use super::*;
 use crate::disturbance::Disturbance;
 use crate::figures::{FORMAT, Levels, MemoryFigures, OsFigures, Sharing};
-use crate::inventory::{Cache, Inventory};
 use crate::knee::ParallelPoint;
 use crate::statistics::Spread;
 use proptest::prelude::*;
+use ringfence_workloads::inventory::{Cache, Inventory};
 
 fn spread(value: f64) -> Spread {
     Spread::of(vec![value, value, value * 1.1, value * 1.3])
