@@ -22,12 +22,28 @@ int bpf_iter_scx_dsq_new(struct bpf_iter_scx_dsq *it, u64 dsq_id, u64 flags) __k
 struct task_struct *bpf_iter_scx_dsq_next(struct bpf_iter_scx_dsq *it) __ksym;
 void bpf_iter_scx_dsq_destroy(struct bpf_iter_scx_dsq *it) __ksym;
 
-/* Whether a thread is scheduled here and is no gang's; the idle threads have number 0. */
-static inline bool is_best_effort(struct task_struct *p) {
+static inline bool is_of_gang(struct task_struct *p) {
     struct thread_state *thread = thread_state_of(p);
-    return p->pid && (u32)p->tgid != agent_tgid && !(p->flags & TASK_IS_KERNEL_THREAD) &&
-           p->policy != CLASS_FIFO && p->policy != CLASS_ROUND_ROBIN &&
-           p->policy != CLASS_DEADLINE && !(thread && thread->priority);
+    return thread && thread->priority;
+}
+
+static inline bool is_agent(struct task_struct *p) {
+    return agent_tgid && (u32)p->tgid == agent_tgid && !is_of_gang(p);
+}
+
+static inline bool is_idle(const struct task_struct *p) {
+    return !p->pid;
+}
+
+/* Not by a higher class. */
+static inline bool is_scheduled_here(const struct task_struct *p) {
+    return !is_idle(p) && p->policy != CLASS_FIFO && p->policy != CLASS_ROUND_ROBIN &&
+           p->policy != CLASS_DEADLINE;
+}
+
+static inline bool is_best_effort(struct task_struct *p) {
+    return is_scheduled_here(p) && !(p->flags & TASK_IS_KERNEL_THREAD) && !is_agent(p) &&
+           !is_of_gang(p);
 }
 
 /* The weight of a thread of nice value 0. */
@@ -56,46 +72,79 @@ static inline void best_effort_started(struct task_struct *p, struct thread_stat
     thread->started_ns = bpf_ktime_get_ns();
 }
 
-static inline void best_effort_stopped(struct task_struct *p, struct thread_state *thread) {
+/* The virtual time of a thread that runs. */
+static inline u64 vtime_now(struct task_struct *p, struct thread_state *thread) {
     u64 ran_ns = bpf_ktime_get_ns() - thread->started_ns;
     u32 weight = p->scx.weight ? p->scx.weight : 1;
-    p->scx.dsq_vtime += ran_ns * NORMAL_WEIGHT / weight;
+    return p->scx.dsq_vtime + ran_ns * NORMAL_WEIGHT / weight;
+}
+
+static inline void best_effort_stopped(struct task_struct *p, struct thread_state *thread) {
+    p->scx.dsq_vtime = vtime_now(p, thread);
 }
 
 /* Idle CPUs that are tried before it is left to the next CPU that dispatches. */
 #define IDLE_CPUS_TRIED 4
 
+/* Wakes CPUs that may take the thread and are about to be idle. */
+static inline void wake_idle_soon(struct task_struct *p) {
+    for (u32 cpu = 0; cpu < RF_MAX_CPUS && cpu < cpu_count; cpu++)
+        if (bpf_cpumask_test_cpu(cpu, p->cpus_ptr))
+            scx_bpf_kick_cpu((s32)cpu, SCX_KICK_IDLE);
+}
+
+/* Has a CPU that no gang uses take the agent: nothing else is to keep it from ending a run. */
+static inline void kick_for_agent(struct task_struct *p) {
+    for (u32 cpu = 0; cpu < RF_MAX_CPUS && cpu < cpu_count; cpu++) {
+        struct cpu_state *state = cpu_state_of(cpu);
+        if (!state || state->held_priority || !bpf_cpumask_test_cpu(cpu, p->cpus_ptr))
+            continue;
+        kick(cpu);
+        return;
+    }
+}
+
 /* Wakes an idle CPU that may take the thread, if there is one. */
-static inline void wake_idle_cpu(struct task_struct *p, u32 cpu) {
-    if (is_pinned(p)) {
-        scx_bpf_kick_cpu((s32)cpu, SCX_KICK_IDLE);
+static inline void wake_idle_cpu(struct task_struct *p) {
+    u32 only = only_cpu(p);
+    if (only != ANY_CPU) {
+        scx_bpf_kick_cpu((s32)only, SCX_KICK_IDLE);
         return;
     }
     for (u32 i = 0; i < IDLE_CPUS_TRIED; i++) {
         s32 idle = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
         if (idle < 0)
-            return;
+            break;
         /* A throttled one is kicked when its budget is refilled. */
         if (is_throttled((u32)idle))
             continue;
         scx_bpf_kick_cpu(idle, SCX_KICK_IDLE);
         return;
     }
+    wake_idle_soon(p);
 }
 
 static inline void enqueue_best_effort(struct task_struct *p, u64 enq_flags) {
-    u32 cpu = (u32)scx_bpf_task_cpu(p);
+    u32 only = only_cpu(p);
+    u64 queue = only == ANY_CPU ? SHARED_QUEUE : best_effort_queue(only);
     u64 vtime = p->scx.dsq_vtime;
     if (is_before(vtime, best_effort_now - SCX_SLICE_DEFAULT_NS))
         vtime = best_effort_now - SCX_SLICE_DEFAULT_NS;
-    if ((u32)p->tgid == agent_tgid) {
+    if (is_agent(p)) {
         scx_bpf_dsq_insert(p, AGENT_QUEUE, SCX_SLICE_DEFAULT_NS, enq_flags);
-        wake_idle_cpu(p, cpu);
+        kick_for_agent(p);
         return;
     }
-    scx_bpf_dsq_insert_vtime(p, is_pinned(p) ? best_effort_queue(cpu) : SHARED_QUEUE,
-                             SCX_SLICE_DEFAULT_NS, vtime, enq_flags);
-    wake_idle_cpu(p, cpu);
+    scx_bpf_dsq_insert_vtime(p, queue, SCX_SLICE_DEFAULT_NS, vtime, enq_flags);
+    wake_idle_cpu(p);
+}
+
+/* Whether something waits that `cpu` might run, though it is going idle. */
+static inline bool has_best_effort(u32 cpu) {
+    if (scx_bpf_dsq_nr_queued(AGENT_QUEUE) > 0)
+        return true;
+    return !is_throttled(cpu) && (scx_bpf_dsq_nr_queued(SHARED_QUEUE) > 0 ||
+                                  scx_bpf_dsq_nr_queued(best_effort_queue(cpu)) > 0);
 }
 
 /* The least virtual time of a queue. */
@@ -110,19 +159,22 @@ static inline u64 head_of(u64 queue) {
     return vtime;
 }
 
-/* Chooses what runs on `cpu` next; `prev` ran until now and may go on, unless NULL. */
-static inline void dispatch_best_effort(u32 cpu, struct task_struct *prev) {
+/*
+ * Chooses what runs on `cpu` next; whether that is `prev`, which ran until now and may go
+ * on, unless NULL.
+ */
+static inline bool dispatch_best_effort(u32 cpu, struct task_struct *prev) {
     u64 own = head_of(best_effort_queue(cpu));
     u64 shared = head_of(SHARED_QUEUE);
     bool own_first = own != NO_HEAD && (shared == NO_HEAD || is_before(own, shared));
     u64 first = own_first ? best_effort_queue(cpu) : SHARED_QUEUE;
     u64 second = own_first ? SHARED_QUEUE : best_effort_queue(cpu);
     u64 head = own_first ? own : shared;
-    bool prev_first = prev && (head == NO_HEAD || is_before(prev->scx.dsq_vtime, head));
+    struct thread_state *thread = prev ? thread_state_of(prev) : NULL;
+    bool prev_first = thread && (head == NO_HEAD || is_before(vtime_now(prev, thread), head));
     if (!prev_first && (scx_bpf_dsq_move_to_local(first) || scx_bpf_dsq_move_to_local(second)))
-        return;
-    if (prev)
-        prev->scx.slice = SCX_SLICE_DEFAULT_NS;
+        return false;
+    return thread;
 }
 
 #endif

@@ -31,6 +31,7 @@ struct new_partition {
     struct rf_cpu_set cpus;
     u64 limit_ns; /* of the share limit; 0: none */
     u64 window_ns;
+    u64 origin_ns; /* when the first window begins; not in the future */
 };
 
 struct new_priority {
@@ -41,9 +42,22 @@ struct new_priority {
 
 struct new_domain {
     struct rf_cpu_set cpus;
+    u64 by_time; /* 1: time is used, and no counter */
     u64 period_ns;
     u64 sample_every; /* periods from one report of use to the next; 0: none */
 };
+
+/* Whether each CPU of the set exists and is of no partition yet. */
+static inline bool are_free(const struct rf_cpu_set *cpus) {
+    u32 cpu;
+    bpf_for(cpu, 0, RF_MAX_CPUS) {
+        struct cpu_state *state = cpu_state_of(cpu);
+        if (rf_cpu_set_contains(cpus, RF_INDEX(cpu, RF_MAX_CPUS)) &&
+            (cpu >= cpu_count || !state || state->in_partition))
+            return false;
+    }
+    return true;
+}
 
 /* Before the scheduler is attached: nothing of the partition runs yet. */
 SEC("syscall")
@@ -52,19 +66,20 @@ int add_partition(struct new_partition *new) {
     struct rf_cpu_set cpus = new->cpus;
     u64 limit_ns = new->limit_ns;
     u64 window_ns = new->window_ns;
+    u64 origin_ns = new->origin_ns;
     struct partition *partition = bpf_map_lookup_elem(&partitions, &index);
     struct share_timer *timer = bpf_map_lookup_elem(&share_timers, &index);
-    if (!partition || !timer || partition->configured)
+    if (!partition || !timer || !are_free(&cpus) || rf_cpu_set_is_empty(&cpus) ||
+        !rf_share_settings_ok(limit_ns, window_ns) || origin_ns > bpf_ktime_get_ns())
         return -EINVAL;
+    if (partition->configured)
+        return -EBUSY;
     if (bpf_timer_init(&timer->timer, &share_timers, CLOCK_MONOTONIC) ||
         bpf_timer_set_callback(&timer->timer, share_timer_fired))
         return -EINVAL;
-    u64 now_ns = bpf_ktime_get_ns();
     bpf_spin_lock(&partition->lock);
-    enum rf_gang_status status = rf_gang_init(&partition->gang, &cpus, limit_ns, window_ns, now_ns);
+    rf_gang_init(&partition->gang, &cpus, limit_ns, window_ns, origin_ns);
     bpf_spin_unlock(&partition->lock);
-    if (status != RF_GANG_OK)
-        return -EINVAL;
     for (u32 cpu = 0; cpu < RF_MAX_CPUS && cpu < cpu_count; cpu++) {
         struct cpu_state *state = cpu_state_of(cpu);
         if (state && rf_cpu_set_contains(&cpus, cpu)) {
@@ -72,8 +87,22 @@ int add_partition(struct new_partition *new) {
             state->in_partition = 1;
         }
     }
+    agent_tgid = bpf_get_current_pid_tgid() >> 32;
     partition->configured = 1;
     return 0;
+}
+
+/* Timers of budgets, for all CPUs: again is no error. */
+static inline bool make_budget_timers(void) {
+    for (u32 cpu = 0; cpu < RF_MAX_CPUS && cpu < cpu_count; cpu++) {
+        struct budget_timer *timer = budget_timer_of(cpu);
+        if (!timer)
+            return false;
+        s64 error = bpf_timer_init(&timer->timer, &budget_timers, CLOCK_MONOTONIC);
+        if ((error && error != -EBUSY) || bpf_timer_set_callback(&timer->timer, budget_timer_fired))
+            return false;
+    }
+    return true;
 }
 
 /* Starts to regulate best-effort work, whose counters user space has put in their place. */
@@ -83,27 +112,51 @@ int add_domain(struct new_domain *new) {
     struct rf_cpu_set cpus = new->cpus;
     u64 period_ns = new->period_ns;
     u64 sample_every = new->sample_every;
+    u32 by_time = new->by_time == 1;
     struct domain *domain = bpf_map_lookup_elem(&domains, &index);
     struct refill_timer *timer = bpf_map_lookup_elem(&refill_timers, &index);
-    if (!domain || !timer || domain->configured || period_ns < RF_BUDGET_MIN_PERIOD_NS)
+    if (!domain || !timer || period_ns < RF_BUDGET_MIN_PERIOD_NS || rf_cpu_set_is_empty(&cpus))
         return -EINVAL;
+    if (domain->configured)
+        return -EBUSY;
+    if (!make_budget_timers() || bpf_timer_init(&timer->timer, &refill_timers, CLOCK_MONOTONIC) ||
+        bpf_timer_set_callback(&timer->timer, refill_timer_fired))
+        return -EINVAL;
+    set_left(domain, NO_LIMIT);
     bpf_spin_lock(&domain->lock);
-    enum rf_regulator_status status = rf_regulator_init(&domain->regulator, &cpus);
+    rf_regulator_init(&domain->regulator, &cpus);
+    /* A gang that runs already is news to the regulator. */
+    for (u32 i = 0; i < RF_MAX_PARTITIONS; i++)
+        domain->told_priority[i] = RF_GANG_NO_PRIORITY;
     bpf_spin_unlock(&domain->lock);
-    if (status != RF_REGULATOR_OK)
-        return -EINVAL;
+    domain->by_time = by_time;
     domain->period_ns = period_ns;
     domain->sample_every = sample_every;
     domain->next_refill_ns = bpf_ktime_get_ns() + period_ns;
     domain->configured = 1;
-    if (bpf_timer_init(&timer->timer, &refill_timers, CLOCK_MONOTONIC) ||
-        bpf_timer_set_callback(&timer->timer, refill_timer_fired) ||
-        bpf_timer_start(&timer->timer, domain->next_refill_ns, BPF_F_TIMER_ABS))
-        return -EINVAL;
+    bpf_timer_start(&timer->timer, domain->next_refill_ns, BPF_F_TIMER_ABS);
     return 0;
 }
 
-/* Makes the queues of a priority, or changes what it tolerates; before its first member. */
+/* Makes the queues of a priority: all of them, or none. */
+static inline s32 make_queues(const struct partition *partition, u32 index, u32 priority) {
+    s32 error = scx_bpf_create_dsq(queue_of_partition(index, priority), -1);
+    for (u32 cpu = 0; cpu < RF_MAX_CPUS && cpu < cpu_count && !error; cpu++)
+        if (rf_cpu_set_contains(&partition->gang.cpus, cpu))
+            error = scx_bpf_create_dsq(queue_of_cpu(cpu, priority), -1);
+    if (!error)
+        return 0;
+    scx_bpf_destroy_dsq(queue_of_partition(index, priority));
+    for (u32 cpu = 0; cpu < RF_MAX_CPUS && cpu < cpu_count; cpu++)
+        if (rf_cpu_set_contains(&partition->gang.cpus, cpu))
+            scx_bpf_destroy_dsq(queue_of_cpu(cpu, priority));
+    return error;
+}
+
+/*
+ * Makes the queues of a priority, before its first member, or changes what it tolerates from
+ * when it runs next.
+ */
 SEC("syscall")
 int add_priority(struct new_priority *new) {
     u32 index = new->partition;
@@ -116,23 +169,17 @@ int add_priority(struct new_priority *new) {
     struct rf_budget *listed = bpf_map_lookup_elem(&tolerances, &key);
     if (!listed)
         return -EINVAL;
-    *listed = tolerance;
-    u32 count = partition->priorities;
-    if (count >= RF_GANG_MAX_PRIORITY)
-        return -EINVAL;
-    u32 i;
-    bpf_for(i, 0, count) {
-        if (partition->priority[RF_INDEX(i, RF_GANG_PRIORITIES)] == priority)
-            return 0;
+    priority = RF_INDEX(priority, RF_GANG_PRIORITIES);
+    if (!partition->has_queues[priority]) {
+        s32 error = make_queues(partition, index, priority);
+        if (error)
+            return error;
+        u32 count = partition->priorities;
+        partition->priority[RF_INDEX(count, RF_GANG_PRIORITIES)] = (u8)priority;
+        partition->priorities = count + 1;
+        partition->has_queues[priority] = 1;
     }
-    s32 error = scx_bpf_create_dsq(queue_of_partition(index, priority), -1);
-    for (u32 cpu = 0; cpu < RF_MAX_CPUS && cpu < cpu_count && !error; cpu++)
-        if (rf_cpu_set_contains(&partition->gang.cpus, cpu))
-            error = scx_bpf_create_dsq(queue_of_cpu(cpu, priority), -1);
-    if (error)
-        return error;
-    partition->priority[RF_INDEX(count, RF_GANG_PRIORITIES)] = (u8)priority;
-    partition->priorities = count + 1;
+    *listed = tolerance;
     return 0;
 }
 

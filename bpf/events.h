@@ -21,6 +21,7 @@ struct event {
     u32 place;
     u64 value;
     u64 writes;
+    u64 sequence; /* of what was decided under the domain's lock; the times may be in another order */
 };
 
 struct {
@@ -31,17 +32,19 @@ struct {
 /* Events that found no room. */
 u64 lost_events;
 
-static inline void tell(u32 kind, u32 place, u64 value, u64 writes) {
+static inline void tell(u32 kind, u32 place, u64 value, u64 writes, u64 sequence) {
+    u64 time_ns = bpf_ktime_get_ns();
     struct event *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
     if (!event) {
         __sync_fetch_and_add(&lost_events, 1);
         return;
     }
-    event->time_ns = bpf_ktime_get_ns();
+    event->time_ns = time_ns;
     event->kind = kind;
     event->place = place;
     event->value = value;
     event->writes = writes;
+    event->sequence = sequence;
     bpf_ringbuf_submit(event, 0);
 }
 

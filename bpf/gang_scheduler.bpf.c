@@ -17,32 +17,44 @@ char _license[] SEC("license") = "GPL";
 
 /* Whether a thread may run on a CPU of the partition. */
 static inline bool fits(struct task_struct *p, u32 partition) {
+    u32 only = only_cpu(p);
     u32 cpu;
-    if (is_pinned(p)) {
-        struct cpu_state *state = cpu_state_of((u32)scx_bpf_task_cpu(p));
-        return state && state->in_partition && state->partition == partition;
-    }
-    if ((u32)p->nr_cpus_allowed >= cpu_count)
-        return true;
     bpf_for(cpu, 0, cpu_count) {
         struct cpu_state *state = cpu_state_of(cpu);
         if (state && state->in_partition && state->partition == partition &&
-            bpf_cpumask_test_cpu(cpu, p->cpus_ptr))
+            (only == ANY_CPU ? bpf_cpumask_test_cpu(cpu, p->cpus_ptr) : only == cpu))
             return true;
     }
     return false;
 }
 
 /*
- * The gang that a thread counts for when it becomes runnable now. One that no CPU of its
- * partition could ever run would keep all gangs below it waiting: it counts for none.
+ * The gang that a thread counts for now. One that no CPU of its partition could ever run
+ * would keep all gangs below it waiting: it counts for none.
  */
 static inline struct membership effective(struct task_struct *p) {
     struct membership none = {0};
     struct membership *member = bpf_task_storage_get(&memberships, p, 0, 0);
-    if (!member || !rf_gang_is_priority(member->priority) || !fits(p, member->partition))
+    if (!member || !rf_gang_is_priority(member->priority) || p->flags & TASK_IS_KERNEL_THREAD)
+        return none;
+    struct partition *partition = partition_of(member->partition);
+    if (!partition || !partition->has_queues[RF_INDEX(member->priority, RF_GANG_PRIORITIES)] ||
+        !fits(p, member->partition))
         return none;
     return *member;
+}
+
+/* A runnable thread counts for the gang that it is of now, and no more for another. */
+static inline void adopt(struct task_struct *p, struct thread_state *thread) {
+    struct membership member = effective(p);
+    if (thread->priority == member.priority && thread->partition == member.partition)
+        return;
+    if (thread->priority)
+        count_runnable(thread->partition, thread->priority, false);
+    thread->partition = member.partition;
+    thread->priority = member.priority;
+    if (member.priority)
+        count_runnable(member.partition, member.priority, true);
 }
 
 static inline u32 priority_in(struct task_struct *p, u32 partition) {
@@ -50,11 +62,26 @@ static inline u32 priority_in(struct task_struct *p, u32 partition) {
     return thread && thread->partition == partition ? thread->priority : RF_GANG_NO_PRIORITY;
 }
 
+/* A CPU that runs no member and that the thread may use; `otherwise` if there is none. */
+static inline s32 cpu_without_member(struct task_struct *p, s32 otherwise) {
+    for (u32 cpu = 0; cpu < RF_MAX_CPUS && cpu < cpu_count; cpu++) {
+        struct cpu_state *state = cpu_state_of(cpu);
+        if (state && !state->held_priority && bpf_cpumask_test_cpu(cpu, p->cpus_ptr))
+            return (s32)cpu;
+    }
+    return otherwise;
+}
+
 SEC("struct_ops/gang_select_cpu")
 s32 BPF_PROG(gang_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags) {
-    bool is_idle;
+    bool is_idle = false;
+    /* An idle CPU, or one with best-effort work, rather than one where a member runs. */
+    if (p->flags & TASK_IS_KERNEL_THREAD) {
+        s32 cpu = scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags, &is_idle);
+        return is_idle ? cpu : cpu_without_member(p, cpu);
+    }
     /* A CPU only to be queued from: what may run where is dispatch's to decide. */
-    return scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags, &is_idle);
+    return prev_cpu;
 }
 
 SEC("struct_ops/gang_runnable")
@@ -62,16 +89,11 @@ void BPF_PROG(gang_runnable, struct task_struct *p, u64 enq_flags) {
     struct thread_state *thread = thread_state_of(p);
     if (!thread)
         return;
-    struct membership member = effective(p);
-    thread->partition = member.partition;
-    thread->priority = member.priority;
     thread->preempted = 0;
-    if (!member.priority)
-        return;
-    count_runnable(member.partition, member.priority, true);
-    /* It joined a gang while it runs: whether it may go on is dispatch's to decide. */
+    adopt(p, thread);
+    /* It joined or left a gang while it runs: whether it may go on is dispatch's to decide. */
     if (scx_bpf_task_running(p))
-        scx_bpf_kick_cpu(scx_bpf_task_cpu(p), SCX_KICK_PREEMPT);
+        kick((u32)scx_bpf_task_cpu(p));
 }
 
 SEC("struct_ops/gang_quiescent")
@@ -87,13 +109,31 @@ SEC("struct_ops/gang_enqueue")
 void BPF_PROG(gang_enqueue, struct task_struct *p, u64 enq_flags) {
     struct thread_state *thread = thread_state_of(p);
     if (p->flags & TASK_IS_KERNEL_THREAD) {
-        u64 preempt = enq_flags & ENQ(WAKEUP) ? ENQ(PREEMPT) : 0;
-        scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, SCX_SLICE_DEFAULT_NS, enq_flags | preempt);
-    } else if (thread && thread->priority) {
-        enqueue_member(p, thread, enq_flags);
-    } else {
-        enqueue_best_effort(p, enq_flags);
+        u32 cpu = (u32)scx_bpf_task_cpu(p);
+        scx_bpf_dsq_insert(p, queue_of_cpu(cpu, KERNEL_THREADS), SCX_SLICE_DEFAULT_NS, enq_flags);
+        /* One that runs gives way to another one only, and dispatch is called after that. */
+        if (!is_current(p))
+            kick(cpu);
+        return;
     }
+    /* What CPUs it may run on may have changed since it became runnable. */
+    if (thread)
+        adopt(p, thread);
+    if (thread && thread->priority)
+        enqueue_member(p, thread, enq_flags);
+    else
+        enqueue_best_effort(p, enq_flags);
+}
+
+/* `prev` runs on, without a switch that would tell what runs now. */
+static inline void go_on(struct cpu_state *state, u32 cpu, struct task_struct *prev, u32 priority) {
+    prev->scx.slice = priority ? SCX_SLICE_ENDLESS : SCX_SLICE_DEFAULT_NS;
+    if (state->in_partition)
+        switched(state, cpu, priority);
+    meter_switch(cpu, is_best_effort(prev));
+    /* Who told it while it chose has ended the old slice. */
+    if (take_told(state))
+        scx_bpf_kick_cpu((s32)cpu, SCX_KICK_PREEMPT);
 }
 
 SEC("struct_ops/gang_dispatch")
@@ -101,24 +141,38 @@ void BPF_PROG(gang_dispatch, s32 cpu, struct task_struct *prev) {
     struct cpu_state *state = cpu_state_of((u32)cpu);
     if (!state)
         return;
-    bool runnable = prev && prev->scx.flags & SCX_TASK_QUEUED;
-    if (runnable && prev->flags & TASK_IS_KERNEL_THREAD) {
+    /* Before anything is looked at: who is told from now on may have come too late for it. */
+    take_told(state);
+    state->chosen = 0;
+    if (prev && !(prev->scx.flags & SCX_TASK_QUEUED))
+        prev = NULL;
+    if (scx_bpf_dsq_move_to_local(queue_of_cpu((u32)cpu, KERNEL_THREADS)))
+        return;
+    if (prev && prev->flags & TASK_IS_KERNEL_THREAD) {
         prev->scx.slice = SCX_SLICE_DEFAULT_NS;
         return;
     }
-    struct thread_state *thread = runnable ? thread_state_of(prev) : NULL;
-    u32 priority = thread ? thread->priority : RF_GANG_NO_PRIORITY;
-    if (state->in_partition && dispatch_gang(state, (u32)cpu, prev, priority) != GANG_NONE)
+    u32 priority = prev ? priority_in(prev, state->partition) : RF_GANG_NO_PRIORITY;
+    if (state->in_partition) {
+        enum gang_outcome outcome = choose_member(state->partition, (u32)cpu, priority);
+        if (outcome == GANG_GOES_ON && prev)
+            go_on(state, (u32)cpu, prev, priority);
+        if (outcome != GANG_NONE)
+            return;
+    }
+    if (scx_bpf_dsq_move_to_local(AGENT_QUEUE))
         return;
-    if (scx_bpf_dsq_move_to_local(AGENT_QUEUE) || !may_use_memory((u32)cpu))
-        return;
-    dispatch_best_effort((u32)cpu, thread && !priority ? prev : NULL);
+    bool goes_on = prev && is_agent(prev);
+    if (!goes_on && may_use_memory((u32)cpu))
+        goes_on = dispatch_best_effort((u32)cpu, prev && is_best_effort(prev) ? prev : NULL);
+    if (goes_on && prev)
+        go_on(state, (u32)cpu, prev, RF_GANG_NO_PRIORITY);
 }
 
 SEC("struct_ops/gang_running")
 void BPF_PROG(gang_running, struct task_struct *p) {
     struct thread_state *thread = thread_state_of(p);
-    if (thread && !thread->priority)
+    if (thread && is_best_effort(p))
         best_effort_started(p, thread);
 }
 
@@ -131,7 +185,7 @@ void BPF_PROG(gang_stopping, struct task_struct *p, bool runnable) {
     /* With a rest of its slice it would come back past dispatch, whatever happened meanwhile. */
     if (runnable && !(p->flags & TASK_IS_KERNEL_THREAD))
         p->scx.slice = 0;
-    if (!thread->priority)
+    if (is_best_effort(p))
         best_effort_stopped(p, thread);
 }
 
@@ -159,12 +213,24 @@ s32 BPF_PROG(gang_init) {
         error = scx_bpf_create_dsq(AGENT_QUEUE, -1);
     for (u32 cpu = 0; cpu < RF_MAX_CPUS && cpu < cpu_count && !error; cpu++)
         error = scx_bpf_create_dsq(best_effort_queue(cpu), -1);
+    for (u32 cpu = 0; cpu < RF_MAX_CPUS && cpu < cpu_count && !error; cpu++)
+        error = scx_bpf_create_dsq(queue_of_cpu(cpu, KERNEL_THREADS), -1);
     return error;
 }
 
 SEC("struct_ops/gang_exit")
 void BPF_PROG(gang_exit, struct scx_exit_info *info) {
     note_exit(info);
+}
+
+/*
+ * Whether the CPU must think again, though it has just done so. After a thread of a higher
+ * class it does that anyway.
+ */
+static inline bool must_think_again(struct cpu_state *state, u32 cpu, struct task_struct *next) {
+    if (!is_idle(next) && !is_scheduled_here(next))
+        return false;
+    return take_told(state) || (is_idle(next) && has_best_effort(cpu));
 }
 
 /* The kernel leaves `prev` for `next`: the one instant from which `prev` executes no more. */
@@ -175,6 +241,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
     if (state && state->in_partition)
         switched(state, cpu, priority_in(next, state->partition));
     meter_switch(cpu, is_best_effort(next));
+    if (state && must_think_again(state, cpu, next))
+        scx_bpf_kick_cpu((s32)cpu, SCX_KICK_PREEMPT);
     return 0;
 }
 

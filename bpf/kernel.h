@@ -69,14 +69,15 @@ enum {
     BPF_LOCAL_STORAGE_GET_F_CREATE = 1,
     BPF_F_TIMER_ABS = 1,
     BPF_RB_NO_WAKEUP = 1,
+    BPF_RB_FORCE_WAKEUP = 2,
 };
 
 #define BPF_F_CURRENT_CPU 0xffffffffULL
 
 #define NULL ((void *)0)
 #define CLOCK_MONOTONIC 1
-#define ENOENT 2
 #define ENOMEM 12
+#define EBUSY 16
 #define EINVAL 22
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -110,7 +111,6 @@ struct task_struct {
     unsigned short migration_disabled;
     int pid;
     int tgid;
-    char comm[16];
     struct sched_ext_entity scx;
 };
 
@@ -186,7 +186,7 @@ enum scx_ops_flags {
 };
 
 enum scx_dsq_id_flags {
-    SCX_DSQ_LOCAL = 0x8000000000000002LLU,
+    SCX_DSQ_LOCAL_ON = 0xC000000000000000LLU,
 };
 
 enum scx_ent_flags {
@@ -197,6 +197,7 @@ enum scx_ent_flags {
 #define SCX_SLICE_ENDLESS 0xffffffffffffffffULL
 
 s32 scx_bpf_create_dsq(u64 dsq_id, s32 node) __ksym;
+void scx_bpf_destroy_dsq(u64 dsq_id) __ksym;
 s32 scx_bpf_dsq_nr_queued(u64 dsq_id) __ksym;
 void scx_bpf_kick_cpu(s32 cpu, u64 flags) __ksym;
 s32 scx_bpf_pick_idle_cpu(const cpumask_t *cpus_allowed, u64 flags) __ksym;
@@ -208,7 +209,7 @@ void scx_bpf_dsq_insert_vtime(struct task_struct *p, u64 dsq_id, u64 slice, u64 
 bool scx_bpf_dsq_move_to_local(u64 dsq_id) __ksym __weak;
 bool scx_bpf_task_running(const struct task_struct *p) __ksym;
 s32 scx_bpf_task_cpu(const struct task_struct *p) __ksym;
-void scx_bpf_error_bstr(char *fmt, unsigned long long *data, u32 data_size) __ksym;
+u32 bpf_cpumask_first(const struct cpumask *cpumask) __ksym;
 bool bpf_cpumask_test_cpu(u32 cpu, const struct cpumask *cpumask) __ksym;
 
 #endif

@@ -23,12 +23,13 @@ struct partition {
     struct rf_cpu_set leaving;
     struct rf_cpu_set retry;
     u32 leaving_priority; /* that they all ran */
-    /* Priorities that have queues, in no order. */
+    /* Priorities that have queues, in no order; and which they are. */
     u32 priorities;
-    u8 priority[RF_GANG_MAX_PRIORITY + 1];
+    u8 priority[RF_GANG_PRIORITIES];
+    u8 has_queues[RF_GANG_PRIORITIES];
 };
 
-/* Written on its own CPU alone. */
+/* Written on its own CPU alone, but for `told`. */
 struct cpu_state {
     u32 in_partition; /* 0: gangs never run here */
     u32 partition;
@@ -37,6 +38,10 @@ struct cpu_state {
     /* A gang member runs here, as the policy knows. */
     u32 running;
     u32 leaving;
+    /* Dispatch has handed a member to the kernel, and it has not started yet. */
+    u32 chosen;
+    /* To think again, and has not begun to since. */
+    u32 told;
 };
 
 /* Which gang a thread belongs to, priority 0 if to none; user space writes it and children inherit it. */
@@ -122,19 +127,45 @@ static inline struct counters *counted(void) {
     return bpf_map_lookup_elem(&counters, &zero);
 }
 
+/*
+ * Makes a CPU think again, whatever runs there: the kernel ends the slice of that and calls
+ * dispatch. A kick that comes while dispatch has dropped the lock of its runqueue does
+ * nothing, so the CPU looks at `told` when it has switched.
+ */
+static inline void kick(u32 cpu) {
+    struct cpu_state *state = cpu_state_of(cpu);
+    if (!state)
+        return;
+    __sync_lock_test_and_set(&state->told, 1);
+    scx_bpf_kick_cpu((s32)cpu, SCX_KICK_PREEMPT);
+}
+
+/*
+ * Whether the CPU was told since this was last asked. It thinks again once for that, or it
+ * would do nothing else where the kernel does not call dispatch: while it goes offline.
+ */
+static inline bool take_told(struct cpu_state *state) {
+    return __sync_lock_test_and_set(&state->told, 0);
+}
+
 /* Kicks each CPU of the set. Global, so that it is verified once; answers 0. */
-__attribute__((noinline)) int kick_all(const struct rf_cpu_set *cpus, u64 flags) {
+__attribute__((noinline)) int kick_all(const struct rf_cpu_set *cpus) {
     if (!cpus)
         return 0;
     for (u32 cpu = 0; cpu < RF_MAX_CPUS && cpu < cpu_count; cpu++)
         if (rf_cpu_set_contains(cpus, cpu))
-            scx_bpf_kick_cpu((s32)cpu, flags);
+            kick(cpu);
     return 0;
 }
 
-/* Makes each CPU of the set think again, whatever runs there. */
-static inline void kick(const struct rf_cpu_set *cpus) {
-    kick_all(cpus, SCX_KICK_PREEMPT);
+/* Has each CPU of the set look for work if it is idle. Global: see kick_all. */
+__attribute__((noinline)) int wake_all(const struct rf_cpu_set *cpus) {
+    if (!cpus)
+        return 0;
+    for (u32 cpu = 0; cpu < RF_MAX_CPUS && cpu < cpu_count; cpu++)
+        if (rf_cpu_set_contains(cpus, cpu))
+            scx_bpf_kick_cpu((s32)cpu, SCX_KICK_IDLE);
+    return 0;
 }
 
 #endif

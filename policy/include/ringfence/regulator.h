@@ -487,11 +487,12 @@ static inline enum rf_regulator_status rf_regulator_gang_stopped(struct rf_regul
 */
 static inline enum rf_regulator_status
 rf_regulator_charge(struct rf_regulator *regulator, uint32_t cpu, uint64_t reads, uint64_t writes) {
-    if (cpu >= RF_MAX_CPUS || !regulator->core[cpu].in_domain)
+    if (cpu >= RF_MAX_CPUS || !regulator->core[RF_INDEX(cpu, RF_MAX_CPUS)].in_domain)
         return RF_REGULATOR_BAD_CPU;
     if (!regulator->regulated)
         return RF_REGULATOR_OK;
-    bool throttled = rf_budget_charge(&regulator->core[cpu], reads, writes, &regulator->threshold);
+    bool throttled = rf_budget_charge(&regulator->core[RF_INDEX(cpu, RF_MAX_CPUS)], reads, writes,
+                                      &regulator->threshold);
     /*@ assert rf_regulator_strictest(regulator); */
     /*@ assert \forall integer c; 0 <= c < RF_MAX_CPUS && c != cpu ==>
           regulator->core[c] == \at(regulator->core[c], Pre); */
@@ -585,7 +586,7 @@ static inline void rf_regulator_refill(struct rf_regulator *regulator,
   ensures \result <==> cpu < RF_MAX_CPUS && regulator->core[cpu].throttled != 0;
 */
 static inline bool rf_regulator_is_throttled(const struct rf_regulator *regulator, uint32_t cpu) {
-    return cpu < RF_MAX_CPUS && regulator->core[cpu].throttled;
+    return cpu < RF_MAX_CPUS && regulator->core[RF_INDEX(cpu, RF_MAX_CPUS)].throttled;
 }
 
 /*
