@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-use perf_event::events::{Event, Raw, Software};
+use perf_event::events::{Event, Hardware, Raw, Software};
 use perf_event::{Builder, Counter};
 
 /// What is counted.
@@ -11,9 +11,22 @@ use perf_event::{Builder, Counter};
 pub enum Source {
     /// An event of the CPU's performance monitoring unit, by its raw code.
     Pmu(u64),
+    /// One that the kernel knows how to count on this CPU, if it can.
+    Generic(Generic),
     /// Nanoseconds that the CPU is used: no traffic. It stands in where there is no PMU, and
     /// what is regulated by it is the share of time that best-effort work gets (duty cycle).
     Time,
+}
+
+/// Events that the kernel has one name for on all CPUs (perf_event_open(2)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Generic {
+    /// Cycles that the CPU was not idle.
+    Cycles,
+    /// Instructions that were carried out.
+    Instructions,
+    /// Misses, on most CPUs of the last-level cache; on some of the last one of the core.
+    CacheMisses,
 }
 
 /// One counter on each of some CPUs, which tells each time that it has counted a quantum.
@@ -30,6 +43,13 @@ impl CpuCounters {
         let counters = cpus.iter().map(|&cpu| {
             let mut counter = match source {
                 Source::Pmu(code) => build(Raw::new(code), quantum, cpu),
+                Source::Generic(Generic::Cycles) => build(Hardware::CPU_CYCLES, quantum, cpu),
+                Source::Generic(Generic::Instructions) => {
+                    build(Hardware::INSTRUCTIONS, quantum, cpu)
+                }
+                Source::Generic(Generic::CacheMisses) => {
+                    build(Hardware::CACHE_MISSES, quantum, cpu)
+                }
                 Source::Time => build(Software::CPU_CLOCK, quantum, cpu),
             }?;
             counter.enable()?;

@@ -1,7 +1,16 @@
 //! Target `linux`: gang scheduling, throttling and measurement on a live kernel.
 
+pub mod changes;
+pub mod class;
 pub mod counters;
+pub mod doctor;
+pub mod enforcement;
+pub mod hierarchies;
+pub mod interruption;
+pub mod portable;
 pub mod recorder;
-mod ring;
+pub mod ring;
+pub mod run;
 pub mod scheduler;
 pub mod sys;
+pub mod thread;

@@ -4,9 +4,10 @@ use std::io;
 use std::mem::MaybeUninit;
 
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
-use libbpf_rs::{Link, MapCore, MapFlags, OpenObject};
+use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, OpenObject};
 
 use crate::ring::{Ring, field};
+use crate::sys;
 
 #[allow(missing_docs, clippy::all, clippy::undocumented_unsafe_blocks)]
 mod skeleton {
@@ -51,8 +52,28 @@ pub struct Recorder {
     skeleton: RecorderSkel<'static>,
 }
 
+/// Maps by which an agent follows threads of watched processes.
+#[derive(Debug)]
+pub struct MemberMaps {
+    threads: MapHandle,
+    /// A ring of what they do, with the times that the record has. Who waits on it is woken
+    /// at once.
+    pub events: MapHandle,
+}
+
+impl MemberMaps {
+    /// What this thread does is told from now on.
+    ///
+    /// # Errors
+    /// Too many are followed.
+    pub fn follow(&self, tid: i32) -> Result<(), libbpf_rs::Error> {
+        self.threads.update(&tid.to_ne_bytes(), &[1], MapFlags::ANY)
+    }
+}
+
 impl Recorder {
-    /// Starts to record; nothing is watched yet.
+    /// Starts to record; nothing is watched yet. Before a scheduler is attached: threads that
+    /// the kernel hands over to it are then seen to move.
     ///
     /// # Errors
     /// The kernel has no BTF or no BPF tracepoints, or does not allow them.
@@ -68,6 +89,7 @@ impl Recorder {
             programs.record_first_wakeup.attach()?,
             programs.record_fork.attach()?,
             programs.record_exit.attach()?,
+            programs.record_free.attach()?,
         ];
         let ring = Ring::of(&skeleton.maps.thread_events, thread_event)?;
         Ok(Self {
@@ -86,6 +108,17 @@ impl Recorder {
         watched.update(&tgid.to_ne_bytes(), &[1], MapFlags::ANY)
     }
 
+    /// What an agent follows members of gangs by.
+    ///
+    /// # Errors
+    /// The system has no room for more files.
+    pub fn members(&self) -> Result<MemberMaps, libbpf_rs::Error> {
+        Ok(MemberMaps {
+            threads: MapHandle::try_from(&self.skeleton.maps.members)?,
+            events: MapHandle::try_from(&self.skeleton.maps.member_events)?,
+        })
+    }
+
     /// What happened since it was last asked, in the order of the kernel's buffer.
     ///
     /// # Errors
@@ -94,14 +127,17 @@ impl Recorder {
         self.ring.drain()
     }
 
-    /// Events that found no room; a record that lacks them proves nothing.
+    /// Events that found no room, and processes that could not be watched; a record that
+    /// lacks them proves nothing.
     pub fn lost(&self) -> u64 {
         let data = self.skeleton.maps.bss_data.as_ref();
-        data.map_or(0, |data| data.lost_thread_events)
+        data.map_or(0, |data| {
+            sys::read_shared(&data.lost_thread_events) + sys::read_shared(&data.lost_member_events)
+        })
     }
 }
 
-fn thread_event(bytes: &[u8]) -> Option<ThreadEvent> {
+pub(crate) fn thread_event(bytes: &[u8]) -> Option<ThreadEvent> {
     Some(ThreadEvent {
         time_ns: u64::from_ne_bytes(field(bytes, 0)?),
         what: match u32::from_ne_bytes(field(bytes, 8)?) {

@@ -2,9 +2,12 @@
 
 use std::cell::RefCell;
 use std::io;
+use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 
 use libbpf_rs::{MapCore, RingBuffer, RingBufferBuilder};
+
+use crate::sys;
 
 /// A ring buffer of events.
 pub struct Ring<T> {
@@ -32,6 +35,11 @@ impl<T: 'static> Ring<T> {
             buffer: builder.build()?,
             events,
         })
+    }
+
+    /// What can be read when something has come.
+    pub fn waits_on(&self) -> BorrowedFd<'_> {
+        sys::ring_descriptor(&self.buffer)
     }
 
     /// What came since it was last asked, in the order of the buffer.

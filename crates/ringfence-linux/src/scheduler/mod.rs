@@ -3,15 +3,26 @@
 //! The kernel takes all threads back when a [`Scheduler`] is dropped, and when the
 //! process that has it ends in any way.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, AsRawFd, IntoRawFd};
+use std::os::fd::{AsRawFd, IntoRawFd};
+use std::path::Path;
 
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{Link, MapCore, MapFlags, OpenObject, ProgramInput, ProgramMut};
 
 use crate::counters::CpuCounters;
+use crate::ring::Ring;
 use crate::sys;
+
+mod error;
+mod events;
+mod members;
+
+pub use error::Error;
+pub use events::{Event, What};
+pub use members::{Members, SharedMembers};
 
 #[allow(missing_docs, clippy::all, clippy::undocumented_unsafe_blocks)]
 mod skeleton {
@@ -22,41 +33,8 @@ use skeleton::{GangSchedulerSkel, GangSchedulerSkelBuilder, types};
 /// CPUs that a machine may have, as the BPF programs were built.
 pub const MAX_CPUS: usize = 64 * size_of::<types::rf_cpu_set>() / size_of::<u64>();
 
-/// Why the scheduler is not there.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// libbpf or the kernel refused the programs.
-    #[error("the kernel refused the scheduler: {0}")]
-    Refused(#[from] libbpf_rs::Error),
-    /// The machine is larger than what the programs were built for.
-    #[error("this machine can have {cpus} CPUs, and the scheduler is built for {MAX_CPUS}")]
-    TooManyCpus {
-        /// CPUs that it can have.
-        cpus: usize,
-    },
-    /// The scheduler refused what it was told.
-    #[error("{what}: refused with {error}")]
-    Told {
-        /// What it was told.
-        what: String,
-        /// Its answer.
-        error: io::Error,
-    },
-    /// A counter cannot be used.
-    #[error("a counter cannot be shared with the scheduler: {0}")]
-    Counter(io::Error),
-    /// A thread cannot join a gang.
-    #[error("thread {tid} cannot join a gang: {error}")]
-    Thread {
-        /// The thread.
-        tid: i32,
-        /// Why.
-        error: io::Error,
-    },
-}
-
 /// Which gang a thread is of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Membership {
     /// Number of the partition.
     pub partition: u32,
@@ -71,10 +49,12 @@ pub struct Share {
     pub limit_ns: u64,
     /// Length of a window in nanoseconds.
     pub window_ns: u64,
+    /// When the first window begins, in nanoseconds of CLOCK_MONOTONIC; not in the future.
+    pub origin_ns: u64,
 }
 
-/// Best-effort traffic that a gang accepts of each CPU, in events a period; `u64::MAX` is
-/// unlimited.
+/// What a gang accepts that best-effort work of each CPU uses in a period, see [`Use`];
+/// `u64::MAX` is unlimited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tolerance {
     /// Events of the counter of reads.
@@ -100,10 +80,22 @@ pub struct Regulation<'a> {
     pub period_ns: u64,
     /// Periods from one report of use to the next; 0: none.
     pub sample_every: u64,
-    /// Counts reads, or the one thing that is counted.
-    pub reads: &'a CpuCounters,
-    /// Counts writes.
-    pub writes: Option<&'a CpuCounters>,
+    /// What a budget is of.
+    pub by: Use<'a>,
+}
+
+/// What best-effort work has budgets of.
+#[derive(Clone, Copy)]
+pub enum Use<'a> {
+    /// Events that are counted.
+    Events {
+        /// Counts reads, or the one thing that is counted.
+        reads: &'a CpuCounters,
+        /// Counts writes.
+        writes: Option<&'a CpuCounters>,
+    },
+    /// Nanoseconds, in [`Tolerance::reads`]; where traffic cannot be counted.
+    Time,
 }
 
 /// What the scheduler counted since it was loaded, over all CPUs.
@@ -129,6 +121,9 @@ pub struct Scheduler {
     // Dropped in this order: first the scheduler, then what it needs.
     attached: Vec<Link>,
     skeleton: GangSchedulerSkel<'static>,
+    cpus: usize,
+    /// Partition and priority of each gang that was added.
+    gangs: BTreeSet<(u32, u32)>,
 }
 
 impl Scheduler {
@@ -151,13 +146,17 @@ impl Scheduler {
         Ok(Self {
             attached: Vec::new(),
             skeleton,
+            cpus,
+            gangs: BTreeSet::new(),
         })
     }
 
-    /// Adds the partition `index` of `cpus`; before [`Self::attach`].
+    /// Adds the partition `index` of `cpus`; before [`Self::attach`]. This process becomes
+    /// the agent: those of its threads that are no members are never throttled.
     ///
     /// # Errors
-    /// It exists, has no CPU, or the share is no less than its window.
+    /// It exists, has no CPU or one of another partition, or the share is no less than its
+    /// window or begins in the future.
     pub fn add_partition(
         &mut self,
         index: u32,
@@ -166,12 +165,13 @@ impl Scheduler {
     ) -> Result<(), Error> {
         let mut new = types::new_partition {
             index,
-            cpus: cpu_set(cpus),
+            cpus: self.cpu_set(cpus)?,
             ..Default::default()
         };
         if let Some(share) = share {
             new.limit_ns = share.limit_ns;
             new.window_ns = share.window_ns;
+            new.origin_ns = share.origin_ns;
         }
         let what = format!("partition {index} of CPUs {cpus:?}");
         tell(&mut self.skeleton.progs.add_partition, &mut new, what)
@@ -197,45 +197,48 @@ impl Scheduler {
                 writes: tolerance.writes,
             },
         };
-        tell(&mut self.skeleton.progs.add_priority, &mut new, what)
+        tell(&mut self.skeleton.progs.add_priority, &mut new, what)?;
+        self.gangs.insert((partition, priority));
+        Ok(())
     }
 
     /// Regulates best-effort work of `cpus`, refilling its budgets every `period_ns`; before
-    /// or after [`Self::attach`], once.
+    /// or after [`Self::attach`], once. The counters count no more when the scheduler is
+    /// dropped.
     ///
     /// # Errors
-    /// It is regulated already, there is no CPU, or the period is below 1 us.
+    /// It is regulated already, there is no CPU, or the period is below 1 us. Nothing is
+    /// regulated then.
     pub fn regulate(&mut self, regulation: Regulation<'_>) -> Result<(), Error> {
+        let mut new = types::new_domain {
+            cpus: self.cpu_set(regulation.cpus)?,
+            period_ns: regulation.period_ns,
+            by_time: matches!(regulation.by, Use::Time).into(),
+            sample_every: regulation.sample_every,
+        };
+        let (reads, writes) = match regulation.by {
+            Use::Events { reads, writes } => (Some(reads), writes),
+            Use::Time => (None, None),
+        };
         let programs = &mut self.skeleton.progs;
         let maps = &self.skeleton.maps;
+        let mut links = Vec::new();
         for (counters, map, program) in [
-            (
-                Some(regulation.reads),
-                &maps.read_counters,
-                &mut programs.on_read_quantum,
-            ),
-            (
-                regulation.writes,
-                &maps.write_counters,
-                &mut programs.on_write_quantum,
-            ),
+            (reads, &maps.read_counters, &mut programs.on_read_quantum),
+            (writes, &maps.write_counters, &mut programs.on_write_quantum),
         ] {
             for (cpu, fd) in counters.into_iter().flat_map(CpuCounters::descriptors) {
                 let key = u32::from(cpu).to_ne_bytes();
                 map.update(&key, &fd.as_raw_fd().to_ne_bytes(), MapFlags::ANY)?;
                 // The link closes the descriptor that it is given.
                 let own = fd.try_clone_to_owned().map_err(Error::Counter)?;
-                let link = program.attach_perf_event(own.into_raw_fd())?;
-                self.attached.push(link);
+                links.push(program.attach_perf_event(own.into_raw_fd())?);
             }
         }
-        let mut new = types::new_domain {
-            cpus: cpu_set(regulation.cpus),
-            period_ns: regulation.period_ns,
-            sample_every: regulation.sample_every,
-        };
         let what = format!("regulation every {} ns", regulation.period_ns);
-        tell(&mut self.skeleton.progs.add_domain, &mut new, what)
+        tell(&mut programs.add_domain, &mut new, what)?;
+        self.attached.extend(links);
+        Ok(())
     }
 
     /// Hands all threads of the normal class to the scheduler.
@@ -250,28 +253,41 @@ impl Scheduler {
         Ok(())
     }
 
-    /// Makes the thread `tid` a member of a gang; what it forks from now on is, too.
+    /// Makes the thread `tid` a member of a gang, or of none with priority 0; what it forks
+    /// from now on is, too. It leaves whatever scheduling class it had for the normal one.
     ///
     /// # Errors
-    /// There is no such thread.
+    /// There is no such thread or gang, or its class may not be changed; then it is a member
+    /// of what it was before.
     pub fn join(&self, tid: i32, member: Membership) -> Result<(), Error> {
-        let thread = |error: io::Error| Error::Thread { tid, error };
-        let fd = sys::open_thread(tid).map_err(thread)?;
-        let key = fd.as_fd().as_raw_fd().to_ne_bytes();
-        let mut value = [0; 8];
-        value[..4].copy_from_slice(&member.partition.to_ne_bytes());
-        value[4..].copy_from_slice(&member.priority.to_ne_bytes());
-        self.skeleton
-            .maps
-            .memberships
-            .update(&key, &value, MapFlags::ANY)?;
-        // A change of class takes a runnable thread out of its queue and puts it into the
-        // one of its new gang.
-        sys::set_class(tid, libc::SCHED_OTHER, 0).map_err(thread)?;
-        if member.priority > 0 {
-            sys::set_class(tid, sys::SCHED_EXT, 0).map_err(thread)?;
+        if member.priority > 0 && !self.gangs.contains(&(member.partition, member.priority)) {
+            return Err(Error::NoSuchGang { member });
         }
-        Ok(())
+        members::join(&self.skeleton.maps.memberships, tid, member)
+    }
+
+    /// Lets other processes make threads members, by [`Members`], as long as the result is there.
+    /// `path` is in a BPF file system, and nothing is there yet.
+    ///
+    /// # Errors
+    /// The name cannot be made.
+    pub fn share_members(&mut self, path: &Path) -> Result<SharedMembers, Error> {
+        SharedMembers::share(&mut self.skeleton.maps.memberships, path)
+    }
+
+    /// Reads what the scheduler says that it did; slightly out of the order of time. Each
+    /// event comes to one reader.
+    ///
+    /// # Errors
+    /// The buffer cannot be mapped.
+    pub fn events(&self) -> Result<Ring<Event>, Error> {
+        Ok(Ring::of(&self.skeleton.maps.events, events::parse)?)
+    }
+
+    /// Events that found no room.
+    pub fn lost_events(&self) -> u64 {
+        let data = self.skeleton.maps.bss_data.as_ref();
+        data.map_or(0, |data| sys::read_shared(&data.lost_events))
     }
 
     /// What was counted.
@@ -299,20 +315,25 @@ impl Scheduler {
 
     /// Why the kernel took all threads back; `None` while it has not.
     pub fn exit_note(&self) -> Option<ExitNote> {
-        let note = &self.skeleton.maps.bss_data.as_ref()?.exit_note;
+        let data = self.skeleton.maps.bss_data.as_ref()?;
+        let note = sys::read_shared(&data.exit_note);
         (note.kind != 0).then(|| ExitNote {
             reason: text(&note.reason),
             message: text(&note.message),
         })
     }
-}
 
-fn cpu_set(cpus: &[u16]) -> types::rf_cpu_set {
-    let mut set = types::rf_cpu_set::default();
-    for &cpu in cpus {
-        set.word[usize::from(cpu / 64)] |= 1 << (cpu % 64);
+    fn cpu_set(&self, cpus: &[u16]) -> Result<types::rf_cpu_set, Error> {
+        let mut set = types::rf_cpu_set::default();
+        for &cpu in cpus {
+            if usize::from(cpu) >= self.cpus {
+                let last = self.cpus - 1;
+                return Err(Error::NoSuchCpu { cpu, last });
+            }
+            set.word[usize::from(cpu / 64)] |= 1 << (cpu % 64);
+        }
+        Ok(set)
     }
-    set
 }
 
 fn text(bytes: &[i8]) -> String {

@@ -1,0 +1,173 @@
+//! What the threads of the load do.
+
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ringfence_linux::scheduler::Membership;
+use ringfence_linux::sys;
+
+use crate::Load;
+use crate::setups::{Extra, Gang};
+
+/// A member until the end; how many jobs it did.
+pub fn member(load: &Load, gang: &Gang, cpu: Option<u16>) -> u64 {
+    if let Some(cpu) = cpu {
+        sys::set_affinity(0, &[cpu]).unwrap();
+    }
+    let member = Member {
+        load,
+        gang,
+        tid: this_thread(),
+    };
+    if matches!(gang.extra, Extra::Leaves) {
+        return member.leave();
+    }
+    member.join(gang.priority);
+    load.members
+        .lock()
+        .unwrap()
+        .push((gang.clone(), member.tid, cpu));
+    load.joined.wait();
+    let mut next = Instant::now();
+    let mut jobs = 0;
+    while load.goes_on() {
+        member.job(jobs);
+        jobs += 1;
+        // A slow machine misses releases; it must not work without end for that.
+        let now = Instant::now();
+        while next <= now {
+            next += gang.period;
+        }
+        thread::sleep(next - now);
+    }
+    jobs
+}
+
+struct Member<'a> {
+    load: &'a Load,
+    gang: &'a Gang,
+    tid: i32,
+}
+
+impl Member<'_> {
+    fn join(&self, priority: u32) {
+        let member = Membership {
+            partition: self.gang.partition,
+            priority,
+        };
+        self.load.scheduler.join(self.tid, member).unwrap();
+    }
+
+    /// Joins the gang, leaves it, and goes on until the end without ever sleeping.
+    fn leave(&self) -> u64 {
+        self.load.joined.wait();
+        self.join(self.gang.priority);
+        work(Duration::from_millis(1));
+        self.join(0);
+        while self.load.goes_on() {
+            work(Duration::from_millis(1));
+        }
+        0
+    }
+
+    fn job(&self, number: u64) {
+        let half = self.gang.work / 2;
+        match &self.gang.extra {
+            Extra::Nothing => work(self.gang.work),
+            Extra::ChangesPriority => {
+                work(self.gang.work);
+                self.join(self.gang.priority + (number % 2) as u32);
+            }
+            Extra::Blocks => {
+                work(half);
+                thread::sleep(Duration::from_micros(300));
+                work(half);
+            }
+            Extra::Forks => {
+                work(half);
+                let shell = PathBuf::from("/bin/sh");
+                let status = Command::new(shell).args(["-c", ":"]).status();
+                assert!(status.is_ok_and(|status| status.success()));
+            }
+            Extra::Locks(mutex) => {
+                let _held = mutex.lock().unwrap();
+                work(self.gang.work);
+            }
+            Extra::Leaves => unreachable!("it does no jobs"),
+            Extra::ChangesAffinity => {
+                let cpus: [&[u16]; 5] = [&[1], &[0, 1, 2, 3], &[2], &[3], &[0, 3]];
+                work(half);
+                sys::set_affinity(0, cpus[(number % 5) as usize]).unwrap();
+                work(half);
+            }
+        }
+    }
+}
+
+fn this_thread() -> i32 {
+    // SAFETY: the call takes no arguments.
+    unsafe { libc::gettid() }
+}
+
+/// A thread of the kernel's own real-time class on `cpu` until the end.
+pub fn fifo(load: &Load, cpu: u16) {
+    sys::set_affinity(0, &[cpu]).unwrap();
+    sys::set_class(0, libc::SCHED_FIFO, 10).unwrap();
+    while load.goes_on() {
+        work(Duration::from_micros(400));
+        thread::sleep(Duration::from_micros(2_700));
+    }
+}
+
+/// Best-effort loops of these nice values, from when `FOLDER/hogs` appears until
+/// `FOLDER/stop` does; what they did since `FOLDER/go` counts.
+pub fn hogs(folder: &Path, nice_values: &[i32]) -> Result<(), Box<dyn Error>> {
+    // Killed, the load cannot tell them to stop.
+    // SAFETY: the call takes numbers only.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+    let (go, stop) = (folder.join("go"), folder.join("stop"));
+    for old in [&go, &stop] {
+        let _ = fs::remove_file(old);
+    }
+    let hogs = nice_values.iter().map(|&nice| {
+        let (go, stop) = (go.clone(), stop.clone());
+        let hog = move || {
+            // SAFETY: the call takes numbers only.
+            unsafe { libc::setpriority(libc::PRIO_PROCESS, this_thread() as u32, nice) };
+            let mut milliseconds = 0_u64;
+            while !stop.exists() {
+                work(Duration::from_millis(1));
+                milliseconds += u64::from(go.exists());
+            }
+            milliseconds
+        };
+        thread::Builder::new().name("hog".into()).spawn(hog)
+    });
+    let hogs: Vec<_> = hogs.collect::<Result<_, _>>()?;
+    fs::write(folder.join("hogs"), "")?;
+    let each: Vec<u64> = hogs.into_iter().map(|hog| hog.join().unwrap()).collect();
+    println!("best-effort milliseconds {each:?}");
+    Ok(())
+}
+
+/// Uses the CPU for so long; preemption does not count.
+fn work(time: Duration) {
+    let end = cpu_time() + time;
+    while cpu_time() < end {
+        std::hint::spin_loop();
+    }
+}
+
+fn cpu_time() -> Duration {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `time` lives through the call, which writes it.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    Duration::new(time.tv_sec.cast_unsigned(), time.tv_nsec as u32)
+}

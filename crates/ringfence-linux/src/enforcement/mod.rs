@@ -1,0 +1,138 @@
+//! Gangs of programs that are started by others: the scheduler stays, and threads are put into
+//! its gangs from outside.
+//!
+//! [`Enforcement`] schedules the gangs of a scenario's case until it is dropped and says so in
+//! a file; [`Enforced`] finds that file from another process. The scenario's tasks tell what is
+//! to be in a gang; none of them is started.
+
+mod file;
+#[cfg(test)]
+mod tests;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use ringfence_scenario::model::{Case, Gang, Scenario, Scheduling};
+use ringfence_workloads::clock;
+
+use crate::changes::lock::{Lock, LockError};
+use crate::run::in_kernel::KernelGangs;
+use crate::run::{CaseError, Mode, Wanted};
+use crate::scheduler::SharedMembers;
+pub use file::{Enforced, EnforcedGang, FindError};
+
+/// Where the kernel has BPF objects that have names.
+const BPF_FILE_SYSTEM: &str = "/sys/fs/bpf";
+
+/// Why the gangs of a case cannot be scheduled.
+#[derive(Debug, thiserror::Error)]
+pub enum EnforcementError {
+    /// Another ringfence is at work.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// The case asks for something else.
+    #[error(
+        "case `{case}` has fixed-priority scheduling, which the kernel does by itself; choose a case with scheduling = \"gang\""
+    )]
+    NotGang {
+        /// Name of the case.
+        case: String,
+    },
+    /// The scheduler cannot do it.
+    #[error(transparent)]
+    Case(#[from] CaseError),
+    /// What other processes need cannot be put there.
+    #[error("{path}: {error}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+}
+
+/// Schedules the gangs of a case until it is dropped.
+pub struct Enforcement {
+    gangs: KernelGangs,
+    published: PathBuf,
+    // Dropped after what it guards.
+    _members: SharedMembers,
+    _lock: Lock,
+}
+
+impl Enforcement {
+    /// Begins to schedule the gangs of `case`, and tells others in `folder`.
+    ///
+    /// # Errors
+    /// Another ringfence is at work, or the machine cannot do it.
+    pub fn start(
+        scenario: &Scenario,
+        case: &Case,
+        folder: &Path,
+    ) -> Result<Self, EnforcementError> {
+        if case.scheduling != Scheduling::Gang {
+            return Err(EnforcementError::NotGang {
+                case: case.name.clone(),
+            });
+        }
+        let lock = Lock::take(folder, "ringfence enforce")?;
+        let published = folder.join(file::NAME);
+        let pinned = Path::new(BPF_FILE_SYSTEM).join(file::MEMBERS);
+        // Of one that was killed: nobody else is at work.
+        for old in [&published, &pinned] {
+            remove(old)?;
+        }
+        Wanted::Only(Mode::SchedExt).choose()?;
+        let gangs: Vec<&Gang> = case.gangs.iter().map(|&g| &scenario.gangs[g]).collect();
+        let mut scheduled = KernelGangs::start(scenario, case, &gangs, clock::now_ns())?;
+        let members = scheduled
+            .scheduler()
+            .share_members(&pinned)
+            .map_err(CaseError::from)?;
+        let failed = |error| EnforcementError::File {
+            path: published.clone(),
+            error,
+        };
+        Enforced::of(scenario, case, &gangs, &pinned)
+            .write(&published)
+            .map_err(failed)?;
+        Ok(Self {
+            gangs: scheduled,
+            published,
+            _members: members,
+            _lock: lock,
+        })
+    }
+
+    /// What a reader should know of how best-effort work is throttled.
+    pub fn remarks(&self) -> &[String] {
+        self.gangs.remarks()
+    }
+
+    /// Whether gangs are still kept apart; to be asked at least every second, or events of the
+    /// scheduler are lost.
+    ///
+    /// # Errors
+    /// The kernel has taken the threads back, or the scheduler has found a fault in itself.
+    pub fn check(&mut self) -> Result<(), CaseError> {
+        self.gangs.events()?;
+        self.gangs.check()
+    }
+}
+
+impl Drop for Enforcement {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.published);
+    }
+}
+
+fn remove(path: &Path) -> Result<(), EnforcementError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(EnforcementError::File {
+            path: path.to_owned(),
+            error,
+        }),
+        _ => Ok(()),
+    }
+}

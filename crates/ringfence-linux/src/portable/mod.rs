@@ -1,0 +1,305 @@
+//! Gang scheduling on any kernel: real-time classes and the freezer of control groups.
+//!
+//! An agent above all gangs carries the policy core. It sees through BPF tracepoints who
+//! wakes and who sleeps, freezes the gangs that must not run and thaws the one that may.
+//! Nothing keeps a gang that wakes from running until the agent has seen it: how long gangs
+//! overlapped is measured in every run.
+
+mod above;
+mod agent;
+mod arbiter;
+mod freezer;
+mod guard;
+mod hand_over;
+mod members;
+#[cfg(test)]
+mod tests;
+mod throttle;
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use libbpf_rs::MapHandle;
+use ringfence_policy::CpuSet;
+use ringfence_policy::gang::{GangError, ShareLimit};
+use ringfence_policy::regulator::{Budget, Domain, RegulatorError};
+
+use above::Above;
+pub use agent::Held;
+use agent::{Agent, Equipment, Order, Regulation};
+use arbiter::Arbiter;
+pub use arbiter::Gang;
+use freezer::Group;
+pub use freezer::{Freezer, Version};
+use guard::Guard;
+pub use guard::watch;
+pub use hand_over::{HandOvers, Summary};
+use throttle::Throttle;
+
+use crate::changes::live::Live;
+use crate::changes::lock::{LockError, default_folder};
+use crate::changes::{BeginError, ChangeError, Changes};
+use crate::recorder::MemberMaps;
+use crate::scheduler::Event;
+use crate::sys;
+
+/// Real-time priority of the lowest gang in SCHED_FIFO: the throttle threads are below.
+const LOWEST_FIFO: usize = 2;
+/// Priorities for gangs, up to those of the recording thread, the guard and the agent.
+const FIFO_PRIORITIES: usize = 97 - LOWEST_FIFO;
+
+/// Why gangs cannot be kept apart in this way.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No freezer.
+    #[error(
+        "found no freezer of control groups that can be written, expected one of version 1 or 2; \
+         `ringfence doctor` says how to get it"
+    )]
+    NoFreezer,
+    /// More priorities than the kernel has.
+    #[error(
+        "found gangs of {0} different priorities, expected at most {FIFO_PRIORITIES} in portable mode"
+    )]
+    Priorities(usize),
+    /// Another run, or one that crashed.
+    #[error(transparent)]
+    Begin(#[from] BeginError),
+    /// The groups cannot be made.
+    #[error(transparent)]
+    Change(#[from] ChangeError),
+    /// The policy refuses the partitions.
+    #[error(transparent)]
+    Policy(#[from] GangError),
+    /// No cores to regulate.
+    #[error(transparent)]
+    Regulator(#[from] RegulatorError),
+    /// Members cannot be followed.
+    #[error("what members of gangs do cannot be followed: {0}")]
+    Members(#[from] libbpf_rs::Error),
+    /// A system call failed.
+    #[error("{what}: {source}")]
+    System {
+        /// What was tried.
+        what: String,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+/// What is to be enforced.
+pub struct Setup<'a> {
+    /// CPUs and share limit of each partition.
+    pub partitions: Vec<(CpuSet, ShareLimit)>,
+    /// The gangs: one for each priority of a partition.
+    pub gangs: Vec<Gang>,
+    /// When windows and periods begin, in nanoseconds of CLOCK_MONOTONIC.
+    pub origin_ns: u64,
+    /// How best-effort work is throttled; `None` is not at all.
+    pub duty_cycle: Option<DutyCycle>,
+    /// By what members are followed.
+    pub members: MemberMaps,
+    /// The command of the guard; see [`watch`].
+    pub guard: &'a [OsString],
+}
+
+/// Shares of time for best-effort work.
+pub struct DutyCycle {
+    /// The cores.
+    pub cores: Vec<u16>,
+    /// The period, in nanoseconds.
+    pub period_ns: u64,
+    /// What each gang tolerates, in nanoseconds of each period; `u64::MAX` is all.
+    pub allowed_ns: Vec<u64>,
+}
+
+/// Keeps gangs apart until it is dropped.
+pub struct Portable {
+    gangs: Vec<Gang>,
+    fifo: Vec<i32>,
+    version: Version,
+    agent: Agent,
+    throttle: Option<Throttle>,
+    groups: Arc<Vec<Group>>,
+    members: MemberMaps,
+    // After the agent, which still thaws; before the guard, which would undo what is left.
+    _changes: Changes,
+    _guard: Guard,
+    _above: Above,
+}
+
+/// What was found out when all was over.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// How long hand-overs took.
+    pub hand_overs: HandOvers,
+    /// Who was kept from running, and when.
+    pub held: Vec<Held>,
+    /// What was throttled and decided at last.
+    pub events: Vec<Event>,
+}
+
+impl Portable {
+    /// Starts the agent; nobody is a member yet.
+    ///
+    /// # Errors
+    /// This machine or its state does not allow it; nothing is left behind.
+    pub fn start(setup: Setup<'_>) -> Result<Self, Error> {
+        let fifo = fifo_priorities(&setup.gangs)?;
+        let freezer = Freezer::all().into_iter().next().ok_or(Error::NoFreezer)?;
+        let folder = default_folder().map_err(|error: LockError| Error::Begin(error.into()))?;
+        let mut changes = Changes::begin(&folder, "ringfence run", Live::default())?;
+        let guard = Guard::start(setup.guard, &folder)
+            .map_err(|source| system("starting the guard process", source))?;
+        let groups = (0..setup.gangs.len())
+            .map(|gang| freezer.make(&format!("ringfence-gang-{gang}"), &mut changes));
+        let groups = Arc::new(groups.collect::<Result<Vec<_>, _>>()?);
+        let above = Above::rise()
+            .map_err(|source| system("putting this thread above all gangs (SCHED_FIFO)", source))?;
+        let sequence = Arc::new(AtomicU64::new(1));
+        let start = |duty_cycle| throttle(duty_cycle, setup.origin_ns, &sequence);
+        let started = setup.duty_cycle.map(start).transpose()?;
+        let (throttle, regulation) = started.unzip();
+        let agent = Agent::start(Equipment {
+            arbiter: Arbiter::new(&setup.partitions, setup.gangs.clone(), setup.origin_ns)?,
+            groups: Arc::clone(&groups),
+            member_events: MapHandle::try_from(&setup.members.events)?,
+            regulation,
+            sequence,
+            partitions: setup.partitions.len(),
+        })
+        .map_err(|source| system("starting the agent (SCHED_FIFO)", source))?;
+        Ok(Self {
+            gangs: setup.gangs,
+            fifo,
+            version: freezer.version(),
+            agent,
+            throttle,
+            groups,
+            members: setup.members,
+            _changes: changes,
+            _guard: guard,
+            _above: above,
+        })
+    }
+
+    /// Makes a thread a member of the gang of `priority` in `partition`: its process can be
+    /// frozen from now on, and the thread is a real-time one.
+    ///
+    /// # Errors
+    /// It is gone, there is no such gang, or it is not allowed.
+    pub fn join(
+        &mut self,
+        (process, tid): (i32, i32),
+        (partition, priority): (usize, u8),
+    ) -> Result<(), Error> {
+        let is_it = |gang: &Gang| gang.partition == partition && gang.priority == priority;
+        let gang = self.gangs.iter().position(is_it);
+        let gang =
+            gang.ok_or_else(|| system("finding the gang", io::ErrorKind::NotFound.into()))?;
+        let failed = |what: &str, source| system(&format!("{what} thread {tid}"), source);
+        self.groups[gang]
+            .add(process)
+            .map_err(|source| failed("moving to the group of its gang the process of", source))?;
+        sys::set_class(tid, libc::SCHED_FIFO, self.fifo[gang])
+            .map_err(|source| failed("making a real-time one (SCHED_FIFO) of", source))?;
+        self.members.follow(tid)?;
+        let cpus = sys::affinity(tid).map_err(|source| failed("asking for the CPUs of", source))?;
+        let order = Order {
+            process,
+            tid,
+            gang,
+            pinned_to: Some(cpus)
+                .filter(|cpus| cpus.len() == 1)
+                .map(|cpus| cpus[0]),
+        };
+        let joined = self.agent.join(order);
+        joined.map_err(|source| failed("following", source))
+    }
+
+    /// What it did since it was last asked, slightly out of order.
+    ///
+    /// # Errors
+    /// The agent has ended, so gangs run side by side.
+    pub fn events(&mut self) -> Result<Vec<Event>, Error> {
+        if !self.agent.lives() {
+            self.end()?;
+            let source = io::Error::other("it has ended before its time");
+            return Err(system("the agent", source));
+        }
+        Ok(self.told())
+    }
+
+    /// Lets all gangs go on, and says what was measured. Nothing is enforced any more.
+    ///
+    /// # Errors
+    /// The agent had ended before.
+    pub fn end(&mut self) -> Result<Outcome, Error> {
+        let Some(ended) = self.agent.end() else {
+            return Ok(Outcome::default());
+        };
+        let report = ended.map_err(|source| system("the agent", source))?;
+        Ok(Outcome {
+            hand_overs: report.hand_overs,
+            held: report.held,
+            events: self.told(),
+        })
+    }
+
+    /// Version of the freezer that it uses.
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    fn told(&self) -> Vec<Event> {
+        let throttle = self.throttle.iter();
+        let throttled = throttle.flat_map(|throttle| throttle.events());
+        self.agent.events().chain(throttled).collect()
+    }
+}
+
+fn system(what: &str, source: io::Error) -> Error {
+    Error::System {
+        what: what.to_owned(),
+        source,
+    }
+}
+
+fn throttle(
+    duty_cycle: DutyCycle,
+    origin_ns: u64,
+    sequence: &Arc<AtomicU64>,
+) -> Result<(Throttle, Regulation), Error> {
+    let DutyCycle {
+        cores,
+        period_ns,
+        allowed_ns,
+    } = duty_cycle;
+    let mut domain = CpuSet::new();
+    cores.iter().for_each(|&core| domain.insert(core));
+    let throttle = Throttle::start(&cores, period_ns, origin_ns, Arc::clone(sequence))
+        .map_err(|source| system("starting a throttle thread (SCHED_FIFO)", source))?;
+    let budget = |reads| Budget {
+        reads,
+        writes: u64::MAX,
+    };
+    let regulation = Regulation {
+        domain: Domain::new(&domain)?,
+        tolerances: allowed_ns.into_iter().map(budget).collect(),
+        level: throttle.level(),
+    };
+    Ok((throttle, regulation))
+}
+
+/// Real-time priorities of gangs, in the order of their own.
+fn fifo_priorities(gangs: &[Gang]) -> Result<Vec<i32>, Error> {
+    let all: BTreeSet<u8> = gangs.iter().map(|gang| gang.priority).collect();
+    if all.len() > FIFO_PRIORITIES {
+        return Err(Error::Priorities(all.len()));
+    }
+    let fifo = |gang: &Gang| LOWEST_FIFO + all.range(..gang.priority).count();
+    Ok(gangs.iter().map(|gang| fifo(gang) as i32).collect())
+}
