@@ -61,7 +61,7 @@ fn a_scenario_runs_on_the_machine_that_was_measured() {
 #[test]
 fn one_core_is_measured_and_cannot_be_compared() {
     let folder = scratch();
-    let first = ringfence_calibrate::cpu::allowed().unwrap()[0];
+    let first = ringfence_workloads::cpu::allowed().unwrap()[0];
     let flags = format!("--quick --quiet --cores {first}");
     ringfence(folder.path(), &format!("calibrate {flags} -o one.toml")).expect(0);
     let text = std::fs::read_to_string(folder.path().join("one.toml")).unwrap();
@@ -85,6 +85,7 @@ fn what_cannot_be_is_refused_before_anything_is_measured() {
         ("--memory nowhere.toml", "nowhere.toml"),
         ("--channels 3", "1, 2, 4, 8 or 16"),
         ("--cores first", "such as 0,2-3"),
+        ("--cores=", "such as 0,2-3"),
         ("--cores 999", "--cores: found core 999"),
         ("--compare nowhere.toml", "nowhere.toml"),
         ("--compare a.toml --channels 2", "--channels"),

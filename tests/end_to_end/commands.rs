@@ -92,7 +92,34 @@ fn a_dry_run_is_the_plan_and_writes_nothing() {
         plan.stdout
             .contains("50 MB/s requested, 49984 KB/s applied (781 lines a period)")
     );
+    let plan = ringfence(
+        folder.path(),
+        &format!("plan --json {}", scenario.display()),
+    );
+    let plan = plan.expect(0).json();
+    let regulated_by = |case: &serde_json::Value| case["regulated_by"].clone();
+    let cases = plan["cases"].as_array().unwrap();
+    let regulated_by: Vec<_> = cases.iter().map(regulated_by).collect();
+    assert_eq!(regulated_by, ["nothing", "nothing", "nothing", "traffic"]);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_plan_of_what_cannot_be_run_here_is_refused_as_the_run_is() {
+    let folder = scratch();
+    let text = fs::read_to_string(house().join("scenarios/linux/activations.toml")).unwrap();
+    let many = text.replace("cores = 4\n", "cores = 512\n");
+    assert_ne!(many, text);
+    fs::write(folder.path().join("many.toml"), many).unwrap();
+    for command in ["plan", "run --dry-run", "run"] {
+        let command = format!("{command} --target linux many.toml");
+        let refused = ringfence(folder.path(), &command).expect(4);
+        let told = "platform `four-cores` needs CPUs 0-511, and this process may use CPUs ";
+        assert!(refused.stderr.contains(told), "{}", refused.stderr);
+        assert_eq!(refused.stdout, "");
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    ringfence(folder.path(), "plan many.toml").expect(0);
 }
 
 #[test]
@@ -156,7 +183,10 @@ fn schemas_completions_and_manual_pages_are_generated() {
             .contains("ringfence")
     );
     ringfence(folder.path(), "man pages").expect(0);
-    assert!(folder.path().join("pages/ringfence-run.1").is_file());
+    for page in ["run", "doctor", "restore"] {
+        let page = format!("pages/ringfence-{page}.1");
+        assert!(folder.path().join(page).is_file());
+    }
 }
 
 #[test]

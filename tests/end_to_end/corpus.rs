@@ -2,12 +2,15 @@
 
 use std::fs;
 use std::io::sink;
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use ringfence_analysis::run::Run;
+use ringfence_linux::changes::journal;
 use ringfence_report::{Report, html, perfetto, terminal};
 use ringfence_scenario::NoFiles;
 use ringfence_trace::lackey;
+use ringfence_workloads::job_log::{Answer, JobLog, Jobs, Size};
 
 use crate::ringfence::house;
 
@@ -67,6 +70,44 @@ fn recorder_lines() {
 #[test]
 fn photographs() {
     replay("pgm", |bytes| {
-        let _ = ringfence_workloads::pgm::parse(bytes);
+        let _ = ringfence_victims::pgm::parse(bytes);
+    });
+}
+
+/// As the target does: pieces of the bytes lie over a log, and after each the agent looks.
+#[test]
+fn job_logs() {
+    replay("job_log", |bytes| {
+        let mut log = JobLog::create(Size::new(2, 4).unwrap()).unwrap();
+        let file = fs::OpenOptions::new().write(true).open(log.path()).unwrap();
+        let mut thread = Jobs::open(&log.path()).unwrap().register(0).unwrap();
+        let room = file.metadata().unwrap().len();
+        for piece in bytes.chunks(18) {
+            let (place, words) = piece.split_at(piece.len().min(2));
+            let place = place
+                .iter()
+                .fold(0, |place, byte| place << 8 | u64::from(*byte))
+                % room;
+            let length = words.len().min((room - place) as usize);
+            file.write_all_at(&words[..length], place).unwrap();
+            thread.begin();
+            log.drain(|_| ());
+            log.answer(|_| Answer::Accepted);
+            log.reclaim();
+        }
+    });
+}
+
+#[test]
+fn workload_files() {
+    replay("rt_app", |bytes| {
+        let _ = ringfence_workloads::rt_app::import(&String::from_utf8_lossy(bytes));
+    });
+}
+
+#[test]
+fn journals() {
+    replay("journal", |bytes| {
+        let _ = journal::parse(bytes);
     });
 }

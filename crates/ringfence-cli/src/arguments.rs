@@ -1,8 +1,13 @@
 //! The command line. Flags that rtla has keep rtla's letters.
 
+mod gangs;
+mod machine;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+pub use gangs::{Enforce, Exec, Join};
+pub use machine::{Calibrate, Doctor, Restore};
 
 /// Keeps critical real-time work on time on a multicore chip that it shares with anything else.
 #[derive(Debug, Parser)]
@@ -41,12 +46,28 @@ pub enum Command {
     Platforms(Platforms),
     /// Measure this machine and write a platform file for it
     Calibrate(Calibrate),
+    /// Say what this machine can enforce, what it cannot, and what would change that
+    Doctor(Doctor),
+    /// Keep the gangs of a scenario apart on this machine, whatever programs `exec` and `join` put into them
+    Enforce(Enforce),
+    /// Run a program, unmodified, as a member of a gang
+    Exec(Exec),
+    /// Put processes that run already into a gang, or take them out of it
+    Join(Join),
+    /// Undo what a run that ended early has changed on this machine
+    Restore(Restore),
     /// Print the JSON Schema of scenario or platform files
     Schema(Schema),
     /// Print completions for a shell
     Completions(Completions),
     /// Write the manual pages
     Man(Man),
+    /// Do the work of one process of a run on this machine
+    #[command(hide = true)]
+    Runner(Runner),
+    /// Undo the changes of a run that ends without doing so
+    #[command(hide = true)]
+    Guard(Guard),
 }
 
 /// `ringfence check`
@@ -82,6 +103,9 @@ pub struct Plan {
     /// What would run
     #[command(flatten)]
     pub selection: Selection,
+    /// Where it would run
+    #[command(flatten)]
+    pub target: TargetChoice,
     /// Print the plan as JSON
     #[arg(long)]
     pub json: bool,
@@ -99,7 +123,10 @@ pub struct Run {
     /// Print the plan and run nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Cases to run at a time [default: one a core of this machine]
+    /// Where to run it
+    #[command(flatten)]
+    pub target: TargetChoice,
+    /// Cases to simulate at a time [default: one a core of this machine]
     #[arg(short = 'j', long, value_name = "N")]
     pub jobs: Option<usize>,
     /// Print the summary as JSON
@@ -111,6 +138,56 @@ pub struct Run {
     /// Break the enforcer on purpose, to see the verdict catch it
     #[arg(long, value_enum, hide = true)]
     pub inject: Option<Fault>,
+}
+
+/// Where a scenario runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Target {
+    /// On the modelled board
+    Sim,
+    /// On this machine: needs root
+    Linux,
+}
+
+/// Who keeps gangs apart on this machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum GangScheduler {
+    /// sched_ext where the kernel has it and takes our scheduler, else portable
+    Auto,
+    /// The kernel, by a scheduler that is loaded into it
+    SchedExt,
+    /// An agent that freezes and thaws gangs, on any kernel
+    Portable,
+}
+
+/// What `plan` and `run` share: a target and what to expect of it.
+#[derive(Debug, Args)]
+pub struct TargetChoice {
+    /// Where to run it
+    #[arg(long, value_enum, default_value = "sim")]
+    pub target: Target,
+    /// Who keeps gangs apart [default: auto]; --target linux only
+    #[arg(long, value_enum, value_name = "WHO")]
+    pub gang_scheduler: Option<GangScheduler>,
+    /// Longest time that a lower gang may run on beside a higher one on this machine, which the verdict judges: seconds, or with a unit [default: 200us, and with the portable scheduler what is measured]; --target linux only
+    #[arg(long, value_name = "TIME")]
+    pub hand_over: Option<String>,
+}
+
+/// `ringfence runner`
+#[derive(Debug, Args)]
+pub struct Runner {
+    /// The work; the documentation of ringfence_workloads::runner::Work says what it has
+    #[arg(value_name = "JSON")]
+    pub work: String,
+}
+
+/// `ringfence guard`
+#[derive(Debug, Args)]
+pub struct Guard {
+    /// Folder of the journal
+    #[arg(value_name = "FOLDER")]
+    pub journal: PathBuf,
 }
 
 /// Faults of `run --inject`.
@@ -411,55 +488,6 @@ pub struct Platforms {
     /// Print the list as JSON
     #[arg(long, conflicts_with = "name")]
     pub json: bool,
-}
-
-/// `ringfence calibrate`
-#[derive(Debug, Args)]
-pub struct Calibrate {
-    /// Where to write the platform file; `-` is the standard output
-    #[arg(short, long, value_name = "FILE", default_value = "this-machine.toml")]
-    pub output: PathBuf,
-    /// Family of the memory, which is not measured: a built-in one, or the path of a file with the keys of `[memory.dram]`
-    #[arg(long, default_value = "ddr4-3200")]
-    pub memory: String,
-    /// Channels of the memory instead of as many as the bandwidths ask for: a power of two
-    #[arg(long, value_name = "N", value_parser = channels)]
-    pub channels: Option<u32>,
-    /// Measure on these cores only, such as `0,2-3` [default: all that this process may use]
-    #[arg(short, long, value_name = "CORES", value_parser = cores)]
-    pub cores: Option<Cores>,
-    /// Measure nothing new: run programs side by side here and on the model of this platform file, and compare
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "memory", "channels"])]
-    pub compare: Option<PathBuf>,
-    /// Write the comparison as a page of Markdown
-    #[arg(long, value_name = "FILE", requires = "compare")]
-    pub markdown: Option<PathBuf>,
-    /// A few seconds instead of a minute or more: enough to see that it works
-    #[arg(long)]
-    pub quick: bool,
-    /// Print the figures as JSON
-    #[arg(long)]
-    pub json: bool,
-    /// Show no progress
-    #[arg(short, long)]
-    pub quiet: bool,
-}
-
-/// Processors by number, ascending.
-#[derive(Debug, Clone)]
-pub struct Cores(pub Vec<u16>);
-
-fn cores(text: &str) -> Result<Cores, String> {
-    ringfence_calibrate::cpu::parse_list(text)
-        .map(Cores)
-        .ok_or_else(|| "expected numbers and ranges such as 0,2-3".to_owned())
-}
-
-fn channels(text: &str) -> Result<u32, String> {
-    let count = text.parse().ok();
-    count
-        .filter(|count: &u32| count.is_power_of_two() && *count <= 16)
-        .ok_or_else(|| "expected 1, 2, 4, 8 or 16".to_owned())
 }
 
 /// `ringfence schema`

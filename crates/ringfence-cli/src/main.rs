@@ -51,8 +51,15 @@ fn dispatch(command: Command) -> Result<Outcome, Failure> {
         Command::Bench(arguments) => commands::bench::run(&arguments),
         Command::Platforms(arguments) => commands::platforms::run(&arguments),
         Command::Calibrate(arguments) => commands::calibrate::run(&arguments),
+        Command::Doctor(arguments) => commands::doctor::run(&arguments),
+        Command::Enforce(arguments) => commands::enforce::run(&arguments),
+        Command::Exec(arguments) => commands::exec::run(&arguments),
+        Command::Join(arguments) => commands::join::run(&arguments),
+        Command::Restore(arguments) => commands::restore::run(&arguments),
         Command::Schema(arguments) => commands::schema::run(&arguments),
         Command::Completions(arguments) => commands::generate::completions(&arguments),
         Command::Man(arguments) => commands::generate::man(&arguments),
+        Command::Runner(arguments) => commands::runner::run(&arguments),
+        Command::Guard(arguments) => commands::guard::run(&arguments),
     }
 }

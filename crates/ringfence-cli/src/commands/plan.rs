@@ -4,36 +4,40 @@ use ringfence_analysis::cache_share::ranges;
 use ringfence_analysis::duration::readable;
 use ringfence_scenario::model::Scenario;
 use ringfence_scenario::{Disk, quantity};
-use ringfence_sim::plan::plan;
-use ringfence_target::plan::{BudgetPlan, CasePlan, Plan};
+use ringfence_target::plan::{BudgetPlan, CasePlan, Plan, RegulatedBy};
 
 use crate::arguments;
 use crate::commands::selection;
+use crate::commands::target::Target;
 use crate::files::{print_json, print_text};
 use crate::outcome::{Failure, Outcome};
 
 /// Plans the selected cases.
 pub fn run(arguments: &arguments::Plan) -> Result<Outcome, Failure> {
     let scenario = selection::load(&arguments.selection, &Disk)?;
-    show(&scenario, arguments.json)
+    let target = Target::of(&arguments.target, &scenario)?;
+    show(&scenario, target, arguments.json)
 }
 
 /// Prints the plan of a scenario.
-pub fn show(scenario: &Scenario, json: bool) -> Result<Outcome, Failure> {
-    let plan = plan(scenario).map_err(|error| Failure::Error(error.to_string()))?;
+pub fn show(scenario: &Scenario, target: Target, json: bool) -> Result<Outcome, Failure> {
+    let plan = target.plan(scenario)?;
     if json {
         print_json(&plan)?;
     } else {
-        print_text(&text(&plan))?;
+        print_text(&text(&plan, target))?;
     }
     Ok(Outcome::Pass)
 }
 
-fn text(plan: &Plan) -> String {
+fn text(plan: &Plan, target: Target) -> String {
+    let (place, simulated) = match target {
+        Target::Sim => (format!("the modelled {}", plan.platform), " simulated"),
+        Target::Linux { mode, .. } => (format!("this machine, gangs by {mode}"), ""),
+    };
     let mut text = format!(
-        "{} on the modelled {}: {} cases of {} simulated, seed {}\n",
+        "{} on {place}: {} cases of {}{simulated}, seed {}\n",
         plan.scenario,
-        plan.platform,
         plan.cases.len(),
         readable(plan.duration_ns),
         plan.seed
@@ -68,8 +72,8 @@ fn case_text(case: &CasePlan) -> String {
             gang.name,
             gang.partition,
             gang.priority,
-            budget_text(&gang.read),
-            budget_text(&gang.write)
+            budget_text(&gang.read, case.regulated_by),
+            budget_text(&gang.write, case.regulated_by)
         );
     }
     for thread in &case.threads {
@@ -85,19 +89,77 @@ fn case_text(case: &CasePlan) -> String {
     text
 }
 
-fn budget_text(budget: &BudgetPlan) -> String {
+fn budget_text(budget: &BudgetPlan, regulated_by: RegulatedBy) -> String {
     let Some(requested) = budget.requested_bytes_per_second else {
         return "unlimited".into();
     };
-    let requested = quantity::BANDWIDTH.format(requested);
-    match (
+    let applied = match (
+        regulated_by,
         budget.applied_lines_per_period,
         budget.applied_bytes_per_second,
     ) {
-        (Some(lines), Some(applied)) => format!(
-            "{requested} requested, {} applied ({lines} lines a period)",
+        (RegulatedBy::Traffic, Some(lines), Some(applied)) => format!(
+            "{} applied ({lines} lines a period)",
             quantity::BANDWIDTH.format(applied)
         ),
-        _ => format!("{requested} requested, not applied"),
+        (RegulatedBy::Time, ..) => {
+            "applied as a share of time that the run measures (duty cycle)".into()
+        }
+        _ => "not applied".into(),
+    };
+    format!(
+        "{} requested, {applied}",
+        quantity::BANDWIDTH.format(requested)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ringfence_record::event::Claims;
+    use std::path::Path;
+
+    /// The cases `co-run` and `rt-gang` of the demo, as a target plans them that regulates so.
+    fn gang_texts(regulated_by: RegulatedBy) -> Vec<String> {
+        let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/demo.toml");
+        let mut scenario = ringfence_scenario::load(&demo).unwrap();
+        scenario.cases.retain(|case| case.gangs.len() == 2);
+        let plan = Plan::of(&scenario, regulated_by, |_| Claims {
+            one_gang_at_a_time: true,
+            hand_over_ns: 0,
+            overlap_ns: None,
+            share: None,
+            budgets: None,
+        });
+        let cases = plan.unwrap().cases;
+        cases.iter().map(case_text).collect()
+    }
+
+    #[test]
+    fn a_tolerance_says_what_it_is_applied_as() {
+        for (regulated_by, applied) in [
+            (RegulatedBy::Nothing, "50 MB/s requested, not applied"),
+            (
+                RegulatedBy::Traffic,
+                "50 MB/s requested, 49984 KB/s applied (781 lines a period)",
+            ),
+            (
+                RegulatedBy::Time,
+                "50 MB/s requested, applied as a share of time that the run measures (duty cycle)",
+            ),
+        ] {
+            let [co_run, rt_gang] = &gang_texts(regulated_by)[..] else {
+                panic!("two cases");
+            };
+            assert!(
+                co_run.contains("50 MB/s requested, not applied"),
+                "{co_run}"
+            );
+            assert!(rt_gang.contains(applied), "{rt_gang}");
+            assert_eq!(
+                rt_gang.contains("lines"),
+                regulated_by == RegulatedBy::Traffic
+            );
+        }
     }
 }

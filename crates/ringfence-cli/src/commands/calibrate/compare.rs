@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use ringfence_calibrate::disturbance::{Disturbance, Watch};
-use ringfence_calibrate::inventory::Inventory;
 use ringfence_calibrate::measure::{self, Arrays, Effort};
 use ringfence_calibrate::pairs::{self, Pair, Slowdown};
 use ringfence_calibrate::statistics::Spread;
 use ringfence_scenario::parse_platform;
 use ringfence_scenario::platform::Platform;
+use ringfence_workloads::inventory::Inventory;
 use serde::Serialize;
 
 use super::{page, refused, simulate, tell};

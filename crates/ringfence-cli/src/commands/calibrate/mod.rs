@@ -8,11 +8,11 @@ use std::path::Path;
 
 use indicatif::ProgressBar;
 use ringfence_calibrate::figures::Figures;
-use ringfence_calibrate::inventory::Inventory;
 use ringfence_calibrate::measure::{self, Effort, MeasureError};
 use ringfence_calibrate::platform_file::{self, Family, PlatformError};
+use ringfence_workloads::inventory::Inventory;
 
-use ringfence_calibrate::cpu;
+use ringfence_workloads::cpu;
 
 use crate::arguments::Calibrate;
 use crate::files::{print_json, print_text, write_whole};

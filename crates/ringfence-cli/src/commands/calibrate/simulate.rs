@@ -1,11 +1,11 @@
 //! The programs of a calibration on a modelled platform.
 
-use ringfence_calibrate::aggressor::{Access, Kind, Shape};
 use ringfence_calibrate::pairs;
 use ringfence_scenario::model::{self, Program};
 use ringfence_scenario::platform::Platform;
 use ringfence_sim::machine::error::MachineError;
 use ringfence_sim::machine::{ExactMachine, Machine, Picoseconds, StreamId};
+use ringfence_workloads::aggressor::{Access, Kind, Shape};
 
 /// No interrupt comes in between.
 const LOOKAHEAD_PS: Picoseconds = 1_000_000;

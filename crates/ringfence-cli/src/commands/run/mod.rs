@@ -1,5 +1,8 @@
 //! `ringfence run`: a scenario into a record, and its verdict.
 
+mod linux;
+mod sim;
+
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -7,10 +10,9 @@ use clap::ValueEnum;
 use ringfence_record::Writer;
 use ringfence_record::event::{Header, Input};
 use ringfence_scenario::model::Scenario;
-use ringfence_sim::os::Fault;
-use ringfence_sim::run::RunOptions;
 
-use crate::arguments::{self, Run};
+use crate::arguments::Run;
+use crate::commands::target::{Target, linux_failure};
 use crate::commands::{plan, report, selection};
 use crate::inputs::Inputs;
 use crate::outcome::{Failure, Outcome};
@@ -20,8 +22,14 @@ use crate::progress::CaseBars;
 pub fn run(arguments: &Run) -> Result<Outcome, Failure> {
     let inputs = Inputs::default();
     let scenario = selection::load(&arguments.selection, &inputs)?;
+    let target = Target::of(&arguments.target, &scenario)?;
     if arguments.dry_run {
-        return plan::show(&scenario, arguments.json);
+        return plan::show(&scenario, target, arguments.json);
+    }
+    if let (Target::Linux { .. }, Some(flag)) = (target, simulated_only(arguments)) {
+        return Err(Failure::Error(format!(
+            "{flag}: found it with --target linux, expected it with --target sim only"
+        )));
     }
     let output = arguments
         .output
@@ -33,8 +41,8 @@ pub fn run(arguments: &Run) -> Result<Outcome, Failure> {
             output.display()
         )));
     }
-    let header = header(&scenario, overrides(arguments), inputs.into_read());
-    record(&scenario, &header, arguments, &output)?;
+    let header = header(&scenario, target, overrides(arguments), inputs.into_read());
+    record(&scenario, &header, target, arguments, &output)?;
     if !arguments.json {
         eprintln!("record: {}", output.display());
     }
@@ -44,6 +52,7 @@ pub fn run(arguments: &Run) -> Result<Outcome, Failure> {
 fn record(
     scenario: &Scenario,
     header: &Header,
+    target: Target,
     arguments: &Run,
     output: &Path,
 ) -> Result<(), Failure> {
@@ -52,24 +61,25 @@ fn record(
         scenario.duration_ns,
         arguments.quiet,
     );
-    let options = RunOptions {
-        threads: arguments.jobs.unwrap_or_else(machine_threads).max(1),
-        progress: &|progress| bars.reached(progress.case, progress.simulated_ns),
-        fault: arguments.inject.map(|fault| match fault {
-            arguments::Fault::LowerGangRuns => Fault::IgnoreBlock,
-            arguments::Fault::NeverThrottle => Fault::NoThrottle,
-        }),
-    };
     let partial = partial(output);
     let file = File::create(&partial).map_err(|error| Failure::file(&partial, error))?;
-    let result = write_record(scenario, header, &options, file);
-    bars.clear();
-    result.map_err(|error| {
+    let failed = |error: &dyn std::fmt::Display| {
         Failure::Error(format!(
             "{error}; the cases before are in {}",
             partial.display()
         ))
-    })?;
+    };
+    let mut writer = Writer::new(file, header).map_err(|error| failed(&error))?;
+    let result = match target {
+        Target::Sim => sim::run(scenario, arguments, &bars, &mut writer).map_err(|e| failed(&e)),
+        Target::Linux { mode, hand_over_ns } => {
+            linux::run(scenario, mode, hand_over_ns, &bars, &mut writer)
+                .map_err(|error| linux_failure(error, failed))
+        }
+    };
+    bars.clear();
+    result?;
+    writer.finish().map_err(|error| failed(&error))?;
     std::fs::rename(&partial, output).map_err(|error| Failure::file(output, error))
 }
 
@@ -79,18 +89,6 @@ fn partial(output: &Path) -> PathBuf {
     let mut name = output.as_os_str().to_owned();
     name.push(".part");
     name.into()
-}
-
-fn write_record(
-    scenario: &Scenario,
-    header: &Header,
-    options: &RunOptions<'_>,
-    file: File,
-) -> Result<(), Box<dyn std::error::Error>> {
-    let mut writer = Writer::new(file, header)?;
-    ringfence_sim::run::run(scenario, options, &mut writer)?;
-    writer.finish()?;
-    Ok(())
 }
 
 /// Cases to run at a time, unless the command line says otherwise.
@@ -107,19 +105,38 @@ fn default_output(scenario: &Path) -> PathBuf {
 /// The flags that change what the scenario says or break the enforcer.
 fn overrides(arguments: &Run) -> Vec<String> {
     let mut overrides = selection::overrides(&arguments.selection);
+    overrides.extend(Target::flags(&arguments.target));
     let fault = arguments.inject.and_then(|fault| fault.to_possible_value());
     overrides.extend(fault.map(|fault| format!("--inject {}", fault.get_name())));
     overrides
 }
 
-fn header(scenario: &Scenario, overrides: Vec<String>, inputs: Vec<Input>) -> Header {
+/// A flag that only a simulation has.
+fn simulated_only(arguments: &Run) -> Option<&'static str> {
+    match (arguments.jobs, arguments.inject) {
+        (Some(_), _) => Some("--jobs"),
+        (_, Some(_)) => Some("--inject"),
+        _ => None,
+    }
+}
+
+fn header(
+    scenario: &Scenario,
+    target: Target,
+    overrides: Vec<String>,
+    inputs: Vec<Input>,
+) -> Header {
+    let (platform, kernel) = match target {
+        Target::Sim => (scenario.platform.name.clone(), None),
+        Target::Linux { .. } => (linux::machine(), Some(linux::kernel())),
+    };
     Header {
-        target: "sim".into(),
+        target: target.name().into(),
         ringfence_version: env!("CARGO_PKG_VERSION").into(),
         scenario: scenario.name.clone(),
         description: scenario.description.clone(),
-        platform: scenario.platform.name.clone(),
-        kernel: None,
+        platform,
+        kernel,
         seed: scenario.seed,
         overrides,
         inputs,

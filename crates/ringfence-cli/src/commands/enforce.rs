@@ -1,0 +1,75 @@
+//! `ringfence enforce`: keeps the gangs of a scenario apart until it is interrupted.
+
+use std::time::Duration;
+
+use ringfence_linux::changes::lock::default_folder;
+use ringfence_linux::enforcement::{Enforcement, EnforcementError};
+use ringfence_linux::interruption::Interruption;
+use ringfence_linux::run::CaseError;
+use ringfence_scenario::Disk;
+use ringfence_scenario::model::{Case, Scenario, Scheduling};
+
+use crate::arguments::Enforce;
+use crate::outcome::{Failure, Outcome};
+
+/// The scheduler's events are read as often, so that they find room.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Enforces until a signal asks to end.
+pub fn run(arguments: &Enforce) -> Result<Outcome, Failure> {
+    let scenario = ringfence_scenario::load_from(&arguments.scenario, &Disk)?;
+    let case = case_of(&scenario, arguments.case.as_deref())?;
+    let error = |error: &dyn std::fmt::Display| Failure::Error(error.to_string());
+    let folder = default_folder().map_err(|e| error(&e))?;
+    let interruption = Interruption::watch().map_err(|e| error(&e))?;
+    let mut enforcement = Enforcement::start(&scenario, case, &folder).map_err(|e| match e {
+        EnforcementError::Case(cause) => failure(cause),
+        other => error(&other),
+    })?;
+    for remark in enforcement.remarks() {
+        eprintln!("{remark}");
+    }
+    eprintln!(
+        "enforcing case `{}` of {} until interrupted; `ringfence exec --gang NAME -- COMMAND` runs a program in a gang",
+        case.name, scenario.name
+    );
+    while interruption.wait(LOOK).map_err(|e| error(&e))?.is_none() {
+        enforcement.check().map_err(failure)?;
+    }
+    Ok(Outcome::Pass)
+}
+
+/// The case of that name, or the only one that schedules gangs.
+fn case_of<'a>(scenario: &'a Scenario, name: Option<&str>) -> Result<&'a Case, Failure> {
+    let fits = |case: &&Case| match name {
+        Some(name) => case.name == name,
+        None => case.scheduling == Scheduling::Gang,
+    };
+    let found: Vec<&Case> = scenario.cases.iter().filter(fits).collect();
+    let names = |cases: &mut dyn Iterator<Item = &Case>| -> String {
+        let names: Vec<&str> = cases.map(|case| case.name.as_str()).collect();
+        names.join(", ")
+    };
+    match (found.as_slice(), name) {
+        ([one], _) => Ok(one),
+        (_, Some(name)) => Err(Failure::Error(format!(
+            "--case: no case is called '{name}'; there are {}",
+            names(&mut scenario.cases.iter())
+        ))),
+        ([], None) => Err(Failure::Error(
+            "found no case with scheduling = \"gang\", expected one: there is nothing to enforce"
+                .into(),
+        )),
+        (several, None) => Err(Failure::Error(format!(
+            "--case: found several cases that schedule gangs, expected the name of one: {}",
+            names(&mut several.iter().copied())
+        ))),
+    }
+}
+
+fn failure(error: CaseError) -> Failure {
+    match error {
+        CaseError::Unsupported(text) => Failure::Unsupported(text),
+        error => Failure::Error(error.to_string()),
+    }
+}

@@ -1,0 +1,235 @@
+//! Gangs that an agent keeps apart, on the kernel that these tests run on.
+//!
+//! Whoever may not do it skips them. Nothing is said of times: the machine may be busy.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::ringfence::{Finished, ringfence, scratch};
+
+/// A machine takes one run at a time.
+static MACHINE: Mutex<()> = Mutex::new(());
+/// How long something that must come may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+const SCENARIO: &str = r#"
+    [scenario]
+    name = "portable"
+    description = "A gang that preempts another one"
+    duration = "2 s"
+    [platform]
+    name = "two-cores"
+    description = "Two cores that measure time only"
+    cores = 2
+    frequency = "1 GHz"
+    [platform.os]
+    context_switch = "0 ns"
+    interrupt = "0 ns"
+    reschedule_latency = "0 ns"
+    tick = "1 ms"
+    [[gang]]
+    name = "high"
+    priority = 30
+    [[gang.task]]
+    name = "high"
+    period = "100 ms"
+    offset = "20 ms"
+    cores = "0"
+    program = { kind = "compute", time = "5 ms" }
+    [[gang]]
+    name = "low"
+    priority = 20
+    tolerance = "none"
+    [[gang.task]]
+    name = "low"
+    period = "400 ms"
+    threads = 2
+    cores = "0-1"
+    program = { kind = "compute", time = "150 ms" }
+    [[best_effort]]
+    name = "hog"
+    threads = 2
+    program = { kind = "compute" }
+    [[case]]
+    name = "rt-gang"
+    regulation = true
+"#;
+
+/// The machine for oneself, if it and the rights on it are such that the test can be done.
+fn machine() -> Option<MutexGuard<'static, ()>> {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let is_root = status.lines().any(|line| line.starts_with("Uid:\t0\t0"));
+    let missing = if !is_root {
+        "root"
+    } else if !Path::new("/sys/kernel/btf/vmlinux").exists() {
+        "a kernel with BTF"
+    } else if freezers().is_empty() {
+        "a freezer"
+    } else if !Path::new("/sys/devices/system/cpu/cpu1").exists() {
+        "a second CPU"
+    } else {
+        return Some(MACHINE.lock().unwrap_or_else(PoisonError::into_inner));
+    };
+    eprintln!("skipped: this test needs {missing}");
+    None
+}
+
+/// Where a run may have made its groups.
+fn freezers() -> Vec<PathBuf> {
+    let mounts = fs::read_to_string("/proc/mounts").unwrap_or_default();
+    let is_freezer = |fields: &[&str]| match fields {
+        [_, _, "cgroup2", ..] => true,
+        [_, _, "cgroup", options, ..] => options.split(',').any(|option| option == "freezer"),
+        _ => false,
+    };
+    let fields = mounts.lines().map(|line| line.split(' ').collect());
+    let freezers = fields.filter(|fields: &Vec<&str>| is_freezer(fields));
+    freezers.map(|fields| PathBuf::from(fields[1])).collect()
+}
+
+/// Groups of runs that there are.
+fn groups() -> Vec<PathBuf> {
+    let all = freezers()
+        .into_iter()
+        .filter_map(|mount| fs::read_dir(mount).ok());
+    let all = all.flatten().filter_map(|entry| Some(entry.ok()?.path()));
+    all.filter(|path| path.to_string_lossy().contains("/ringfence-gang-"))
+        .collect()
+}
+
+fn arguments(folder: &Path) -> &'static str {
+    fs::write(folder.join("portable.toml"), SCENARIO).unwrap();
+    "run --target linux --gang-scheduler portable -q --json -o run.rfr portable.toml"
+}
+
+/// A run, when nobody else is at it; `None` if this machine cannot do it. A busy one misses
+/// deadlines.
+fn run(folder: &Path) -> Option<Finished> {
+    let begin = Instant::now();
+    loop {
+        let finished = ringfence(folder, arguments(folder));
+        let is_busy = finished.stderr.contains("already at work");
+        if is_busy && begin.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(500));
+            continue;
+        }
+        if finished.code == 4 {
+            eprintln!("skipped: {}", finished.stderr);
+            return None;
+        }
+        assert!([0, 2].contains(&finished.code), "{}", finished.stderr);
+        return Some(finished);
+    }
+}
+
+fn outcome<'a>(summary: &'a Value, kind: &str) -> &'a Value {
+    let claims = summary["cases"][0]["verdict"]["claims"].as_array();
+    let mut claims = claims.expect("claims").iter();
+    claims.find(|claim| claim["kind"] == kind).expect(kind)
+}
+
+/// Some kernels do not tell every switch and wake-up. If both are missing, a run can be judged
+/// broken that was not (docs/src/portable.md): one of a few must hold.
+#[test]
+fn gangs_run_one_at_a_time_as_far_as_was_measured() {
+    let Some(_machine) = machine() else { return };
+    let folder = scratch();
+    let mut broken = Vec::new();
+    for _ in 0..3 {
+        let Some(finished) = run(folder.path()) else {
+            return;
+        };
+        let said = "rt-gang: portable mode (freezer of version";
+        assert!(finished.stderr.contains(said), "{}", finished.stderr);
+        assert_eq!(groups(), [] as [PathBuf; 0]);
+        assert!(!Path::new("/run/ringfence/journal.jsonl").exists());
+        let summary = finished.json();
+        let claims = ["complete-record", "one-gang-at-a-time", "work-conservation"];
+        let claims = claims.map(|kind| outcome(&summary, kind).clone());
+        match claims.iter().all(|claim| claim["outcome"] == "pass") {
+            true => return,
+            false => broken.push(claims),
+        }
+    }
+    panic!("{broken:#?}");
+}
+
+/// Each job of the low gang is so long that a job of the high one comes in between.
+#[test]
+fn the_higher_gang_takes_over_and_the_lower_one_goes_on_after_it() {
+    let Some(_machine) = machine() else { return };
+    let folder = scratch();
+    let folder = folder.path();
+    if run(folder).is_none() {
+        return;
+    }
+    ringfence(folder, "report run.rfr --events events.jsonl");
+    let events = fs::read_to_string(folder.join("events.jsonl")).unwrap();
+    let active: Vec<u64> = events
+        .lines()
+        .filter_map(|line| {
+            let event: Value = serde_json::from_str(line).unwrap();
+            event.get("gang-active")?["priority"].as_u64()
+        })
+        .collect();
+    let preempted = active.windows(3).filter(|it| it == &[20, 30, 20]).count();
+    assert!(preempted >= 4, "{active:?}");
+    assert!(events.contains("\"throttled\""));
+    assert!(events.contains("duty cycle"));
+}
+
+#[test]
+fn a_run_that_is_killed_leaves_nothing_frozen() {
+    let Some(_machine) = machine() else { return };
+    let folder = scratch();
+    if run(folder.path()).is_none() {
+        return;
+    }
+    let mut process = started(folder.path());
+    process.kill().unwrap();
+    process.wait().unwrap();
+    wait_until("groups are gone", || groups().is_empty());
+    wait_until("the journal is gone", || {
+        !Path::new("/run/ringfence/journal.jsonl").exists()
+    });
+    // And the next one begins.
+    run(folder.path());
+}
+
+/// A run that has made its groups.
+fn started(folder: &Path) -> Child {
+    let begin = Instant::now();
+    while begin.elapsed() < PATIENCE {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_ringfence"))
+            .args(arguments(folder).split_whitespace())
+            .current_dir(folder)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        while process.try_wait().unwrap().is_none() {
+            if groups().len() == 2 {
+                return process;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+    panic!("no run makes groups");
+}
+
+#[track_caller]
+fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !condition() {
+        assert!(
+            begin.elapsed() < PATIENCE,
+            "it does not come to it that {what}"
+        );
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
