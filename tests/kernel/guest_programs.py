@@ -8,6 +8,7 @@ from pathlib import Path
 
 import debian
 from debian import ROOT
+from guest import Guest
 
 TARGETS = {"amd64": "x86_64-unknown-linux-gnu", "arm64": "aarch64-unknown-linux-gnu"}
 # Debian's packages for what ringfence-linux links with, and their libraries.
@@ -56,3 +57,19 @@ def build(architecture, package, *targets):
         folder = folder / triple
     subprocess.run(command, cwd=ROOT, env=environment, check=True)
     return folder / "debug"
+
+
+RINGFENCE = ("ringfence-cli", "--bin", "ringfence")
+# Building it for another architecture takes minutes, which only `make test-kernels` spends.
+RINGFENCE_BY_DEFAULT = ("amd64",)
+GANG_LOAD = ("ringfence-linux", "--example", "gang_load")
+
+
+def guest(kernel, programs, files=None, **options):
+    """A guest that has programs of ours in /bin, each as `build` takes it."""
+    found = dict(files or {})
+    for package, kind, name in programs:
+        folder = build(kernel.architecture, package, kind, name)
+        found[f"/bin/{name}"] = folder / ("examples" if kind == "--example" else "") / name
+    libraries = () if kernel.architecture == "amd64" else LIBRARIES
+    return Guest(kernel, files=found, library_packages=libraries, **options)

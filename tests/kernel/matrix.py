@@ -8,7 +8,8 @@ A test module says which of its classes need a kernel; each becomes a class a ke
         return matrix.on_kernels(loader, Boots)
 
 One kernel of each architecture by default; every one whose sched_ext can be used if
-RINGFENCE_KERNELS is `all`; or those that it names, such as `7.0 6.18.15`.
+RINGFENCE_KERNELS is `all`; or those that it names, such as `7.0 6.18.15`. RINGFENCE_ARCHITECTURES
+names the architectures, if not all of them: the tests of each can run beside those of others.
 """
 
 import os
@@ -30,20 +31,24 @@ def usable(architecture):
     return found
 
 
-def kernels():
+def kernels(by_default):
     wanted = os.environ.get("RINGFENCE_KERNELS", "")
+    architectures = os.environ.get("RINGFENCE_ARCHITECTURES", " ".join(ARCHITECTURES)).split()
     if wanted == "all":
-        return [kernel for architecture in ARCHITECTURES for kernel in usable(architecture)]
+        return [kernel for architecture in architectures for kernel in usable(architecture)]
     if wanted:
-        return [images.find(architecture, version) for architecture in ARCHITECTURES for version in wanted.split()]
-    return [images.preferred(architecture) for architecture in ARCHITECTURES]
+        return [images.find(architecture, version) for architecture in architectures for version in wanted.split()]
+    return [images.preferred(architecture) for architecture in architectures if architecture in by_default]
 
 
-def on_kernels(loader, *cases):
-    """The tests of the classes, on every kernel; one that is skipped where there are no kernels."""
+def on_kernels(loader, *cases, by_default=ARCHITECTURES):
+    """The tests of the classes, on every kernel; one that is skipped where there are no kernels.
+
+    `by_default` are the architectures unless RINGFENCE_KERNELS asks for some kernels.
+    """
     suite = unittest.TestSuite()
     try:
-        found = kernels()
+        found = kernels(by_default)
     except Unavailable as error:
         reason = f"kernel tests are skipped: {error}"
         skipped = unittest.skip(reason)(type("Kernels", (unittest.TestCase,), {"test_kernels": lambda self: None}))

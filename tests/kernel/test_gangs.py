@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 """The sched_ext scheduler on real kernels: what the kernel's own trace says that it did.
 
-`gang_load` (crates/ringfence-linux/examples) makes the load; tests/sched-trace judges the
-trace and knows nothing of the scheduler.
+`gang_load` (crates/ringfence-linux/examples) makes the loads, one after the other in one
+guest; tests/sched-trace judges their traces and knows nothing of the scheduler.
 """
 
 import re
@@ -15,139 +15,208 @@ from pathlib import Path
 import guest_programs
 import matrix
 from debian import ROOT
-from guest import Guest
 
 CHECK = ROOT / "tests/sched-trace/check"
 # Room for a busy machine; nothing here waits for it but a guest that hangs.
-TIMEOUT_S = 500
+TIMEOUT_S = 900
+# Mode, milliseconds, and the rest of gang_load's arguments, by the name of the load. Those of
+# one line have the same partitions, and one scheduler runs them all.
+SCHEDULERS = (
+    {
+        "hand-overs": ("hand-overs", 6000),
+        "blocking": ("blocking", 2000),
+        "forks": ("forks", 3000),
+        "mutex": ("mutex", 3000),
+        "many": ("many", 4000),
+        "free": ("free", 3000),
+        "leaving": ("leaving", 2000),
+        "fifo": ("fifo", 2000),
+        "crowd": ("crowd", 5000),
+        "priority": ("priority", 2000),
+        "all-cpus": ("all-cpus", 4000),
+    },
+    {"small": ("small", 2000), "affinity": ("affinity", 2000)},
+    {"partitions": ("partitions", 2000)},
+    {"counted": ("counted", 3000), "counted-none": ("counted", 3000, 1), "counted-half": ("counted", 3000, 5_000_000)},
+    {"timed": ("timed", 3000), "timed-none": ("timed", 3000, 1), "timed-half": ("timed", 3000, 5_000_000)},
+)
 
 TRACE = """
+    set -e
     tracing=/sys/kernel/tracing
-    echo mono >$tracing/trace_clock
-    echo 60000 >$tracing/buffer_size_kb
     echo 0 >$tracing/tracing_on
+    echo mono >$tracing/trace_clock
+    echo 8000 >$tracing/buffer_size_kb
     for event in switch wakeup wakeup_new process_fork process_exec; do
         echo 1 >$tracing/events/sched/sched_$event/enable
     done
-    mkdir -p /out
-    (while [ ! -e /out/go ]; do sleep 0.05; done; echo 1 >$tracing/tracing_on) &
 """
 
 
+def guest(kernel, folder, script):
+    """Runs a script in a guest that has gang_load; what it did, with /out in the folder."""
+    guest = guest_programs.guest(kernel, [guest_programs.GANG_LOAD])
+    try:
+        outcome = guest.run("mkdir -p /out\n" + script, collect=("/out",), timeout_s=TIMEOUT_S)
+        if not outcome.why_failed:
+            guest.collect(folder)
+    finally:
+        guest.stop()
+    return outcome
+
+
 class Gangs(unittest.TestCase):
+    """One load after the other."""
+
     kernel = None
 
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+    @classmethod
+    def setUpClass(cls):
+        temporary = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(temporary.cleanup)
+        cls.folder = Path(temporary.name)
+        loads = [
+            " ".join(["gang_load /out", *(":".join(map(str, (name, *load))) for name, load in loads.items())])
+            for loads in SCHEDULERS
+        ]
+        cls.outcome = guest(cls.kernel, cls.folder, "\n".join([TRACE, *loads]))
 
-    def run_guest(self, script, collect=("/out",)):
-        architecture = self.kernel.architecture
-        built = guest_programs.build(architecture, "ringfence-linux", "--example", "gang_load")
-        guest = Guest(
-            self.kernel,
-            files={"/bin/gang_load": built / "examples/gang_load"},
-            library_packages=() if architecture == "amd64" else guest_programs.LIBRARIES,
-            # One after the other, a CPU that spins holds up the others for a tenth of a second.
-            is_parallel=architecture == "arm64",
-        )
-        self.addCleanup(guest.stop)
-        outcome = guest.run(script, collect=collect, timeout_s=TIMEOUT_S)
-        self.assertEqual(outcome.why_failed, "")
-        guest.collect(self.folder)
-        return outcome
+    def result(self, load):
+        """What a load says of itself, if all went well."""
+        self.assertEqual(self.outcome.why_failed, "")
+        result = (self.folder / "out" / load / "result").read_text(encoding="utf-8")
+        self.assertIn("refused starts 0 policy errors 0", result)
+        self.assertNotIn("ejected", result)
+        return result
 
-    def load(self, mode, seconds, *rest):
-        """Runs a load with the kernel's trace on; what it printed."""
-        arguments = " ".join(str(argument) for argument in (mode, seconds, "/out", *rest))
-        script = f"set -e\n{TRACE}\ngang_load {arguments}\necho 0 >$tracing/tracing_on\ncat $tracing/trace >/out/trace"
-        outcome = self.run_guest(script)
-        self.assertIn("refused starts 0 policy errors 0", outcome.output)
-        self.assertNotIn("ejected", outcome.output)
-        return outcome.output
-
-    def check(self, *options):
-        """Judges the trace of the last load."""
-        # QEMU runs one virtual CPU at a time: one can be held up between decision and switch.
+    def judge(self, load, *options):
+        """Judges the trace of a load."""
+        self.result(load)
+        folder = self.folder / "out" / load
+        # QEMU runs few virtual CPUs at a time: one can be held up between decision and switch.
         options = ["--in-flight-us", "1000000", *options]
-        command = [sys.executable, CHECK, "--gangs", self.folder / "out/gangs.json", *options, self.folder / "out/trace"]
+        command = [sys.executable, CHECK, "--gangs", folder / "gangs.json", *options, folder / "trace"]
         judged = subprocess.run(command, capture_output=True, text=True, check=False)
         self.assertEqual(judged.returncode, 0, judged.stdout[:4000] + judged.stderr)
 
+    def numbers(self, name, load):
+        return [int(number) for number in re.search(rf"{name} \[(.*)\]", self.result(load))[1].split(",")]
+
     def test_one_gang_at_a_time(self):
-        self.load("hand-overs", 12)
-        self.check("--hand-overs-at-least", "200")
+        self.judge("hand-overs", "--hand-overs-at-least", "100")
 
     def test_members_that_block(self):
-        self.load("blocking", 5)
-        self.check("--hand-overs-at-least", "50")
+        self.judge("blocking", "--hand-overs-at-least", "20")
 
     def test_members_that_fork(self):
-        self.load("forks", 5)
-        self.check("--hand-overs-at-least", "50")
+        self.judge("forks", "--hand-overs-at-least", "20")
 
     def test_a_mutex_between_gangs(self):
-        self.load("mutex", 5)
-        self.check("--hand-overs-at-least", "50")
+        self.judge("mutex", "--hand-overs-at-least", "20")
 
     def test_sixty_four_gangs_of_many_threads(self):
-        self.load("many", 6)
-        self.check("--hand-overs-at-least", "50")
+        self.judge("many", "--hand-overs-at-least", "20")
+
+    def test_members_without_a_cpu_of_their_own(self):
+        self.judge("free", "--hand-overs-at-least", "20")
+
+    def test_a_member_that_leaves_its_gang_and_goes_on(self):
+        self.judge("leaving", "--hand-overs-at-least", "20")
+
+    def test_a_partition_of_some_cpus(self):
+        self.judge("small", "--hand-overs-at-least", "20")
+
+    def test_two_partitions(self):
+        self.judge("partitions", "--hand-overs-at-least", "20")
+
+    def test_a_thread_of_the_real_time_class(self):
+        self.judge("fifo", "--hand-overs-at-least", "20")
+
+    def test_members_whose_cpus_change(self):
+        """At times to none of the partition."""
+        self.assertGreater(min(self.numbers("jobs", "affinity")), 0)
 
     def test_priorities_that_change(self):
-        self.load("priority", 5)
+        """Those of the second gang's two members, from job to job."""
+        jobs = self.numbers("jobs", "priority")
+        self.assertGreater(min(jobs[4:6]), 1)
+        # An emulated arm64 hardly gets to the lowest gang.
+        if self.kernel.architecture == "amd64":
+            self.assertGreater(min(jobs), 0)
 
-    def test_best_effort_work_is_throttled(self):
-        """Beside a gang that never sleeps on half of the CPUs and tolerates nothing."""
-        free = self.milliseconds(self.load("endless", 5))
-        held = self.milliseconds(self.load("endless", 5, 1))
-        self.check("--hand-overs-at-least", "0")
-        self.assertLess(2 * held, free)
+    def test_best_effort_work_is_fair(self):
+        """Loops of nice value 0 and 5: their weights are 1024 and 335."""
+        *equal, lower, lowest = self.numbers("best-effort milliseconds", "crowd")
+        self.assertLess(max(equal), 2 * min(equal), equal)
+        self.assertLess(1.5 * max(lower, lowest), min(equal), (equal, lower, lowest))
 
-    def milliseconds(self, output):
-        return int(re.search(r"best-effort milliseconds (\d+)", output)[1])
+    def test_a_gang_that_never_sleeps_stands_back(self):
+        """On all CPUs, with a share of 950 ms in a second: loops get what it leaves, in each window."""
+        self.judge("all-cpus", "--hand-overs-at-least", "0")
+        got = sum(self.numbers("best-effort milliseconds", "all-cpus"))
+        self.assertGreater(got, 4 * 4000 / 50)
+        self.assertLess(got, 4 * 4000 / 10)
 
-    def test_the_kernel_takes_over_when_the_scheduler_dies(self):
-        script = """
-            set -e
-            mkdir -p /out
-            gang_load hand-overs 60 /out >/out/load 2>&1 &
-            while [ ! -e /out/go ]; do sleep 0.05; done
-            cat /sys/kernel/sched_ext/state
+    def check_throttling(self, load):
+        """Beside a gang that never sleeps on half of the CPUs and tolerates nothing, or half of each period."""
+        for name in (load, f"{load}-none", f"{load}-half"):
+            self.judge(name, "--hand-overs-at-least", "0")
+        free, held, half = (
+            sum(self.numbers("best-effort milliseconds", name)) for name in (load, f"{load}-none", f"{load}-half")
+        )
+        self.assertLess(4 * held, free)
+        # Budgets are refilled: half of each period is more than none.
+        self.assertLess(2 * held, half)
+        self.assertLess(half, free)
+
+    def test_best_effort_work_is_throttled_by_a_counter(self):
+        self.check_throttling("counted")
+
+    def test_best_effort_work_is_throttled_by_time(self):
+        self.check_throttling("timed")
+
+
+class Ends(unittest.TestCase):
+    """How a scheduler ends, and what it refuses."""
+
+    kernel = None
+
+    def run_guest(self, script):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        outcome = guest(self.kernel, Path(folder.name), "set -e\n" + script)
+        self.assertEqual(outcome.why_failed, "")
+        return outcome.output
+
+    def test_what_cannot_be_is_refused(self):
+        self.assertIn("refused all None", self.run_guest("gang_load refusals"))
+
+    def test_the_kernel_takes_over(self):
+        """When the loader is killed, and when a CPU leaves; and meanwhile no other scheduler may come."""
+        output = self.run_guest("""
+            state=/sys/kernel/sched_ext/state
+            start() {
+                gang_load /out $1:hand-overs:1000000 &
+                while [ ! -e /out/$1/go ]; do sleep 0.05; done
+            }
+            start killed
+            echo at first $(cat $state)
+            if gang_load /out other:hand-overs:1000; then exit 1; fi
+            echo still $(cat $state)
             kill -9 $!
-            while [ "$(cat /sys/kernel/sched_ext/state)" != disabled ]; do sleep 0.05; done
-            rm /out/go
-            gang_load hand-overs 1 /out
-        """
-        outcome = self.run_guest(script)
-        self.assertEqual(outcome.output.split()[0], "enabled")
-        self.assertIn("refused starts 0 policy errors 0", outcome.output)
-
-    def test_a_cpu_that_leaves_ends_it(self):
-        script = """
-            set -e
-            mkdir -p /out
-            gang_load hand-overs 6 /out >/out/load 2>&1 &
-            while [ ! -e /out/go ]; do sleep 0.05; done
+            while [ "$(cat $state)" != disabled ]; do sleep 0.05; done
+            start offline
+            echo again $(cat $state)
             echo 0 >/sys/devices/system/cpu/cpu3/online
-            while [ "$(cat /sys/kernel/sched_ext/state)" != disabled ]; do sleep 0.05; done
-            wait || true
-            cat /out/load
-        """
-        self.assertIn("ejected", self.run_guest(script).output)
-
-    def test_two_schedulers_refuse_each_other(self):
-        script = """
-            set -e
-            mkdir -p /out /other
-            gang_load hand-overs 120 /out &
-            while [ ! -e /out/go ]; do sleep 0.05; done
-            if gang_load hand-overs 1 /other; then exit 1; fi
-            cat /sys/kernel/sched_ext/state
-        """
-        self.assertIn("enabled", self.run_guest(script).output)
+            while [ "$(cat $state)" != disabled ]; do sleep 0.05; done
+            kill $! && echo its loader was there
+        """)
+        for line in ("at first enabled", "busy", "still enabled", "again enabled", "its loader was there"):
+            self.assertIn(line, output)
 
 
 def load_tests(loader, tests, pattern):
-    return matrix.on_kernels(loader, Gangs)
+    suite = matrix.on_kernels(loader, Gangs)
+    # Five loads of the scheduler, each of seconds that an emulated arm64 makes many.
+    suite.addTests(matrix.on_kernels(loader, Ends, by_default=("amd64",)))
+    return suite

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+"""`ringfence enforce`, `exec` and `join` on real kernels: shells as members of gangs."""
+
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import guest_programs
+import matrix
+from debian import ROOT
+from test_gangs import CHECK, TRACE
+
+SCENARIO = ROOT / "scenarios/linux/activations.toml"
+TIMEOUT_S = 500
+# Gang of each shell; the last one joins while it runs.
+PRIORITIES = {"tau1": 30, "tau2": 20, "tau3": 10}
+SHELLS = {"first": "tau1", "second": "tau1", "third": "tau2", "fourth": "tau3", "later": "tau2"}
+
+SCRIPT = TRACE + """
+    mkdir -p /out
+    ringfence enforce /scenario.toml 2>/out/enforce &
+    enforcer=$!
+    while [ ! -e /run/ringfence/enforced.json ]; do sleep 0.05; done
+    if ringfence enforce /scenario.toml; then exit 1; fi
+
+    # Works and sleeps in turns; each sleep is a process of its own.
+    cat >/bin/job <<'END'
+#!/bin/sh
+        echo $$ >/out/$1.part
+        mv /out/$1.part /out/$1
+        while [ ! -e /out/stop ]; do
+            i=0; while [ $i -lt 40 ]; do i=$((i+1)); done
+            usleep 20000
+        done
+END
+    chmod +x /bin/job
+    for hog in 1 2 3 4; do
+        sh -c 'while [ ! -e /out/stop ]; do :; done' &
+    done
+    ringfence exec --gang tau1 -- job first &
+    ringfence exec --gang tau1 --cores 1-2 -- job second &
+    ringfence exec --gang tau2 -- job third &
+    ringfence exec --gang tau3 -- job fourth &
+    job later &
+    for name in first second third fourth later; do
+        while [ ! -e /out/$name ]; do sleep 0.05; done
+    done
+    ringfence join --gang tau2 $(cat /out/later)
+    echo >$tracing/trace
+    echo 1 >$tracing/tracing_on
+    sleep 4
+    echo 0 >$tracing/tracing_on
+    cat $tracing/trace >/out/trace
+    ringfence join --none $(cat /out/later) $(cat /out/third)
+    if ringfence exec --gang tau9 -- true; then exit 1; fi
+    if ringfence exec --gang tau1 --cores 4 -- true; then exit 1; fi
+    if ringfence exec --gang tau1 -- /no/such/program; then exit 1; fi
+    touch /out/stop
+    kill -9 $enforcer
+    while [ "$(cat /sys/kernel/sched_ext/state)" != disabled ]; do sleep 0.05; done
+    if ringfence exec --gang tau1 -- true; then exit 1; fi
+    # What one that was killed left behind is in nobody's way.
+    ringfence enforce /scenario.toml &
+    enforcer=$!
+    while ! ringfence exec --gang tau1 -- echo a member again; do sleep 0.1; done
+    kill $enforcer
+    wait $enforcer
+    ls /run/ringfence /sys/fs/bpf
+"""
+
+
+class Enforces(unittest.TestCase):
+    kernel = None
+
+    def test_programs_are_put_into_gangs(self):
+        files = {"/scenario.toml": SCENARIO}
+        guest = guest_programs.guest(self.kernel, [guest_programs.RINGFENCE], files)
+        self.addCleanup(guest.stop)
+        outcome = guest.run(SCRIPT, collect=("/out",), timeout_s=TIMEOUT_S)
+        self.assertEqual(outcome.why_failed, "")
+        for line in (
+            "ringfence is already at work here: ringfence enforce",
+            "found no gang `tau9`",
+            "--cores: found core 4",
+            "/no/such/program: No such file",
+            "no gangs are scheduled on this machine now",
+            "a member again",
+        ):
+            self.assertIn(line, outcome.output)
+        self.assertNotIn("enforced.json", outcome.output)
+        self.assertNotIn("ringfence-members", outcome.output)
+        with tempfile.TemporaryDirectory() as folder:
+            guest.collect(Path(folder))
+            self.judge(Path(folder) / "out")
+
+    def judge(self, folder):
+        gangs = [
+            {
+                "name": gang,
+                "partition": "machine",
+                "priority": priority,
+                "members": [
+                    {"pids": [int((folder / shell).read_text())]} | ({"cpus": "1-2"} if shell == "second" else {})
+                    for shell, of in SHELLS.items()
+                    if of == gang
+                ],
+            }
+            for gang, priority in PRIORITIES.items()
+        ]
+        assignment = {"partitions": [{"name": "machine", "cpus": "0-3"}], "gangs": gangs}
+        (folder / "gangs.json").write_text(json.dumps(assignment))
+        options = ["--in-flight-us", "1000000", "--hand-overs-at-least", "20"]
+        command = [sys.executable, CHECK, "--gangs", folder / "gangs.json", *options, folder / "trace"]
+        judged = subprocess.run(command, capture_output=True, text=True, check=False)
+        self.assertEqual(judged.returncode, 0, judged.stdout[:4000] + judged.stderr)
+
+
+def load_tests(loader, tests, pattern):
+    return matrix.on_kernels(loader, Enforces, by_default=guest_programs.RINGFENCE_BY_DEFAULT)

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+"""`ringfence run --target linux` on real kernels, beside the simulator."""
+
+import json
+import subprocess
+import tempfile
+import unittest
+from itertools import groupby
+from pathlib import Path
+
+import guest_programs
+import matrix
+from debian import ROOT
+
+SCENARIO = ROOT / "scenarios/linux/activations.toml"
+# A guest's CPUs are a hundred times slower than a board's, and kernel threads, which come first,
+# take as much longer: only the order of things is judged here.
+HAND_OVER = "200 ms"
+SHORTEST_NS = 10_000_000
+# Room for a busy machine; nothing here waits for it but a guest that hangs.
+TIMEOUT_S = 900
+
+
+class Runs(unittest.TestCase):
+    kernel = None
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def run_guest(self, script):
+        files = {"/scenario.toml": SCENARIO}
+        guest = guest_programs.guest(self.kernel, [guest_programs.RINGFENCE], files)
+        self.addCleanup(guest.stop)
+        outcome = guest.run(script, collect=("/out",), timeout_s=TIMEOUT_S)
+        guest.collect(self.folder)
+        return outcome
+
+    def activations(self, events):
+        """Priorities of the gangs that ran, in order; those whose threads woke only to sleep again left out."""
+        lines = map(json.loads, events.read_text(encoding="utf-8").splitlines())
+        told = [line["gang-active"] for line in lines if "gang-active" in line]
+        lasted = [
+            gang["priority"]
+            for gang, following in zip(told, [*told[1:], told[-1]], strict=True)
+            if gang["priority"] and following["time_ns"] - gang["time_ns"] >= SHORTEST_NS
+        ]
+        # One that was interrupted counts once.
+        return [priority for priority, _ in groupby(lasted)]
+
+    def simulated(self):
+        """The events of the simulator."""
+        built = guest_programs.build("amd64", "ringfence-cli", "--bin", "ringfence")
+        record, events = self.folder / "sim.rfr", self.folder / "sim.jsonl"
+        for command in (["run", SCENARIO, "--quiet", "-o", record], ["report", record, "--events", events]):
+            subprocess.run([built / "ringfence", *command], check=True, capture_output=True)
+        return events
+
+    def test_gangs_run_in_the_order_of_the_simulator(self):
+        outcome = self.run_guest(f"""
+            mkdir -p /out
+            ringfence run --target linux --hand-over "{HAND_OVER}" --quiet -o /out/linux.rfr /scenario.toml >/out/verdict
+            echo "exit status $?"
+            cat /out/verdict
+            ringfence report /out/linux.rfr --events /out/linux.jsonl >/dev/null
+        """)
+        self.assertEqual(outcome.why_failed, "")
+        expected = self.activations(self.simulated())
+        self.assertGreater(len(expected), 10)
+        self.assertEqual(self.activations(self.folder / "out/linux.jsonl"), expected, outcome.output)
+        self.assertIn("exit status 0", outcome.output)
+
+
+def load_tests(loader, tests, pattern):
+    return matrix.on_kernels(loader, Runs, by_default=guest_programs.RINGFENCE_BY_DEFAULT)
