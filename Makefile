@@ -12,13 +12,14 @@ FUZZ_SECONDS ?= 600
 # Property tests draw the same cases in every `make test`; `make explore` draws new ones.
 export PROPTEST_RNG_SEED ?= 1
 PROPTEST_CASES ?= 3000
+GUEST_TESTS := guest-test-amd64 guest-test-arm64
 C_FILES = $(shell git ls-files '*.c' '*.h')
 SHELL_FILES = $(shell git ls-files ':!fuzz/corpus' | xargs -r awk \
         'FNR == 1 && /^.!.*sh$$/ || FNR == 2 && /shellcheck shell=/ {print FILENAME} FNR == 2 {nextfile}')
 
-.PHONY: help demo test setup-demo setup-test build format format-check lint unit explore \
+.PHONY: help demo demo-live test setup-demo setup-test build format format-check lint unit explore \
         proofs mutants page-test trace-test kernel-test test-kernels fuzz bounds bench calibration results results-check framework \
-        operation-counts docs generate clean
+        overhead operation-counts docs generate clean $(GUEST_TESTS)
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -30,6 +31,9 @@ demo: setup-demo build ## Run the main job: a steering network next to memory ho
 	@$(RINGFENCE) report out/demo.rfr --html out/demo.html --perfetto out/demo.perfetto-trace > /dev/null
 	@echo
 	@echo "The report: out/demo.html   The timeline for ui.perfetto.dev: out/demo.perfetto-trace"
+
+demo-live: setup-demo build ## The same question on this machine: a victim alone, beside a hog, under ringfence; needs root
+	@python3 tools/demo-live
 
 test: setup-test format-check lint proofs unit page-test trace-test kernel-test results-check ## Everything that must pass
 	@echo "make test: all passed"
@@ -69,11 +73,16 @@ page-test: ## Read the reports with readers that are not ours: Chromium, Perfett
 trace-test: ## The checker of kernel traces: schedules with and without faults, real samples
 	@$(WITH) python3 -m unittest discover -s tests/sched-trace
 
-kernel-test: ## One real kernel of each architecture boots in QEMU and does what it is told
-	@$(WITH) cd tests/kernel && python3 -m unittest -v test_harness test_boot
+kernel-test: ## Gangs on one real kernel of each architecture, in QEMU
+	@$(WITH) python3 -m unittest discover -s tests/kernel -p test_harness.py
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target $(GUEST_TESTS)
 
-test-kernels: setup-test ## The kernel tests on every Debian kernel whose sched_ext can be used, amd64 and arm64
-	@$(WITH) RINGFENCE_KERNELS=all python3 -m unittest discover -v -s tests/kernel
+# A guest keeps one processor busy.
+$(GUEST_TESTS): guest-test-%:
+	@$(WITH) RINGFENCE_ARCHITECTURES=$* python3 -m unittest discover -v -s tests/kernel -p 'test_[!h]*.py'
+
+test-kernels: export RINGFENCE_KERNELS := all
+test-kernels: setup-test kernel-test ## The kernel tests on every Debian kernel whose sched_ext can be used
 
 mutants: setup-test ## Break the policy core in every listed way; writes docs/src/results/mutants.md
 	@$(WITH) python3 policy/mutants/run.py
@@ -104,6 +113,9 @@ calibration: build ## Measure this machine, predict and compare; writes docs/src
 
 framework: build ## Count what TensorFlow adds to a network; writes docs/src/results/framework.md
 	@python3 tools/framework
+
+overhead: setup-test ## Count what a gang's pre-emption costs on real kernels; writes docs/src/results/overhead.md
+	@$(WITH) python3 tools/overhead
 
 operation-counts: ## Count what lbm, cutcp and triad compute, compiled for a Cortex-A53
 	@$(WITH) python3 tools/operation-counts

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ringfence_workloads::pgm;
+use ringfence_victims::pgm;
 
 fuzz_target!(|bytes: &[u8]| {
     let _ = pgm::parse(bytes);
