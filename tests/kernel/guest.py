@@ -35,6 +35,10 @@ POLL_S = 0.05
 # For each instruction, of all CPUs together: about as fast as hosts interpret them.
 NS_PER_INSTRUCTION = 8
 CLOCK = f"shift={NS_PER_INSTRUCTION.bit_length() - 1},sleep=off"
+# Virtual CPUs run in turns. QEMU ends a turn when a CPU sets a timer or reads a device and else at
+# the next timer of any: a CPU in the scheduler's code would stand still for the milliseconds that
+# another spends in a loop, at each of its steps. A device's timer of this period ends turns, too.
+TURN_US = 100
 EXCERPT_LINES = 25
 
 
@@ -164,6 +168,8 @@ class Guest:
         line += self.kernel_arguments
         command = [QEMU[self.kernel.architecture], "-M", machine, "-cpu", processor]
         command += ["-accel", "tcg,thread=single", "-icount", CLOCK]
+        command += ["-netdev", "hubport,id=none,hubid=0"]
+        command += ["-object", f"filter-buffer,id=turns,netdev=none,interval={TURN_US}"]
         command += ["-smp", str(self.cpus), "-m", str(self.memory_mib), "-nodefaults", "-no-user-config"]
         command += ["-display", "none", "-no-reboot", "-device", "virtio-serial-pci"]
         command += ["-chardev", "file,id=console,path=console", "-serial", "chardev:console"]

@@ -138,11 +138,7 @@ class Gangs(unittest.TestCase):
 
     def test_priorities_that_change(self):
         """Those of the second gang's two members, from job to job."""
-        jobs = self.numbers("jobs", "priority")
-        self.assertGreater(min(jobs[4:6]), 1)
-        # An emulated arm64 hardly gets to the lowest gang.
-        if self.kernel.architecture == "amd64":
-            self.assertGreater(min(jobs), 0)
+        self.assertGreater(min(self.numbers("jobs", "priority")), 1)
 
     def test_best_effort_work_is_fair(self):
         """Loops of nice value 0 and 5: their weights are 1024 and 335."""

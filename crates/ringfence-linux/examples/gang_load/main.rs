@@ -178,9 +178,11 @@ fn run(scheduler: &Arc<Scheduler>, wanted: &Wanted, folder: &Path) -> Result<(),
     if let Some(fifo) = fifo {
         fifo.join().unwrap();
     }
-    trace::stop(&folder.join("trace"))?;
+    trace::stop()?;
     fs::write(folder.join("stop"), "")?;
     hogs.wait()?;
+    // Late: it takes long, and what the hogs did meanwhile would count.
+    trace::save(&folder.join("trace"))?;
     writeln!(result, "jobs {jobs:?}")?;
     if let Some(note) = scheduler.exit_note() {
         writeln!(result, "ejected: {} {}", note.reason, note.message)?;

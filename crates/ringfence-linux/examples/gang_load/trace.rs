@@ -13,9 +13,13 @@ pub fn start() -> io::Result<()> {
     fs::write(format!("{TRACING}/tracing_on"), "1")
 }
 
-/// Ends the trace, and writes it to a file.
-pub fn stop(to: &Path) -> io::Result<()> {
-    fs::write(format!("{TRACING}/tracing_on"), "0")?;
+/// Ends the trace.
+pub fn stop() -> io::Result<()> {
+    fs::write(format!("{TRACING}/tracing_on"), "0")
+}
+
+/// Writes what was traced to a file.
+pub fn save(to: &Path) -> io::Result<()> {
     let mut trace = File::open(format!("{TRACING}/trace"))?;
     io::copy(&mut trace, &mut File::create(to)?)?;
     Ok(())
