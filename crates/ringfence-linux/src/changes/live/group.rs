@@ -2,11 +2,16 @@
 
 use std::io;
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 use super::files;
 
-/// Times that members are moved out: more may be born while it is done.
-const ATTEMPTS: usize = 100;
+/// Times that members are moved out: more may be born while it is done, and those that are
+/// dying can be moved no more, but keep a cgroup from being removed until they are gone.
+const ATTEMPTS: usize = 1000;
+/// We may well outrank the dying.
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// Removes a group that we made. Whoever is still in it goes to its parent: resctrl does
 /// so by itself, cgroups refuse to be removed with members.
@@ -16,6 +21,7 @@ pub fn remove(folder: &Path) -> io::Result<()> {
             Err(error) if error.raw_os_error() == Some(libc::EBUSY) => move_members_out(folder)?,
             result => return result,
         }
+        thread::sleep(PAUSE);
     }
     Err(io::Error::from_raw_os_error(libc::EBUSY))
 }
