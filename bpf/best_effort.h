@@ -14,14 +14,6 @@
 
 #include "gangs.h"
 
-struct bpf_iter_scx_dsq {
-    u64 __opaque[6];
-};
-
-int bpf_iter_scx_dsq_new(struct bpf_iter_scx_dsq *it, u64 dsq_id, u64 flags) __ksym;
-struct task_struct *bpf_iter_scx_dsq_next(struct bpf_iter_scx_dsq *it) __ksym;
-void bpf_iter_scx_dsq_destroy(struct bpf_iter_scx_dsq *it) __ksym;
-
 static inline bool is_of_gang(struct task_struct *p) {
     struct thread_state *thread = thread_state_of(p);
     return thread && thread->priority;

@@ -10,8 +10,8 @@
  * Fail-safe: when the program that loaded it ends, for whatever reason, the kernel takes
  * all threads back; so it does when a CPU comes or goes (no cpu_online here on purpose).
  */
-#include "best_effort.h"
 #include "control.h"
+#include "instants.h"
 
 char _license[] SEC("license") = "GPL";
 
@@ -90,6 +90,9 @@ void BPF_PROG(gang_runnable, struct task_struct *p, u64 enq_flags) {
     if (!thread)
         return;
     thread->preempted = 0;
+    /* A change of its properties is no end of its wait. */
+    if (enq_flags & ENQ(WAKEUP) || !thread->waits_since_ns)
+        thread->waits_since_ns = bpf_ktime_get_ns();
     adopt(p, thread);
     /* It joined or left a gang while it runs: whether it may go on is dispatch's to decide. */
     if (scx_bpf_task_running(p))
@@ -157,7 +160,7 @@ void BPF_PROG(gang_dispatch, s32 cpu, struct task_struct *prev) {
         enum gang_outcome outcome = choose_member(state->partition, (u32)cpu, priority);
         if (outcome == GANG_GOES_ON && prev)
             go_on(state, (u32)cpu, prev, priority);
-        if (outcome != GANG_NONE)
+        if (outcome != GANG_NONE || give_instant(state->partition, (u32)cpu))
             return;
     }
     if (scx_bpf_dsq_move_to_local(AGENT_QUEUE))
@@ -182,6 +185,7 @@ void BPF_PROG(gang_stopping, struct task_struct *p, bool runnable) {
     if (!thread)
         return;
     thread->preempted = runnable;
+    thread->waits_since_ns = bpf_ktime_get_ns();
     /* With a rest of its slice it would come back past dispatch, whatever happened meanwhile. */
     if (runnable && !(p->flags & TASK_IS_KERNEL_THREAD))
         p->scx.slice = 0;
@@ -238,8 +242,9 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next) {
     u32 cpu = bpf_get_smp_processor_id();
     struct cpu_state *state = cpu_state_of(cpu);
-    if (state && state->in_partition)
-        switched(state, cpu, priority_in(next, state->partition));
+    u32 priority = state ? priority_in(next, state->partition) : RF_GANG_NO_PRIORITY;
+    if (state && state->in_partition && !is_of_instant(state, cpu, priority))
+        switched(state, cpu, priority);
     meter_switch(cpu, is_best_effort(next));
     if (state && must_think_again(state, cpu, next))
         scx_bpf_kick_cpu((s32)cpu, SCX_KICK_PREEMPT);

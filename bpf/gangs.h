@@ -70,7 +70,7 @@ static inline u32 only_cpu(struct task_struct *p) {
     return p->nr_cpus_allowed == 1 ? bpf_cpumask_first(p->cpus_ptr) : ANY_CPU;
 }
 
-static inline void join(struct rf_cpu_set *into, const struct rf_cpu_set *from) {
+static inline void add_all(struct rf_cpu_set *into, const struct rf_cpu_set *from) {
     for (u32 i = 0; i < RF_CPU_SET_WORDS; i++)
         into->word[i] |= from->word[i];
 }
@@ -99,6 +99,12 @@ static inline void arm_share_timer(u32 index, u64 next_ns, u64 now_ns) {
         timer->due_ns = 0;
 }
 
+/* CPUs whose members wait see whether one is due an instant. The caller holds the partition's lock. */
+static inline void look_for_instants(struct partition *partition) {
+    if (rf_share_is_exhausted(&partition->gang.share))
+        add_all(&partition->retry, &partition->gang.waiting);
+}
+
 static int share_timer_fired(void *map, u32 *index, struct share_timer *timer) {
     u32 number = *index;
     struct partition *partition = partition_of(number);
@@ -112,6 +118,7 @@ static int share_timer_fired(void *map, u32 *index, struct share_timer *timer) {
     bpf_spin_lock(&partition->lock);
     if (rf_gang_next_timer_ns(&partition->gang) <= now_ns)
         rf_gang_timer(&partition->gang, now_ns, &reschedule);
+    look_for_instants(partition);
     u64 next_ns = rf_gang_next_timer_ns(&partition->gang);
     bpf_spin_unlock(&partition->lock);
     kick_all(&reschedule);
@@ -160,7 +167,7 @@ __attribute__((noinline)) u32 highest_queued(u32 index, u32 cpu, u32 limit) {
 static inline void take_retry(struct partition *partition, struct rf_cpu_set *told) {
     if (!rf_cpu_set_is_empty(&partition->leaving))
         return;
-    join(told, &partition->retry);
+    add_all(told, &partition->retry);
     rf_cpu_set_clear(&partition->retry);
 }
 
@@ -172,7 +179,8 @@ static inline void leave(struct partition *partition, struct cpu_state *state, u
                          struct rf_cpu_set *told) {
     struct rf_cpu_set reschedule;
     rf_gang_stopping(&partition->gang, cpu, now_ns, &reschedule);
-    join(&partition->retry, &reschedule);
+    add_all(&partition->retry, &reschedule);
+    look_for_instants(partition);
     if (state->running) {
         rf_cpu_set_insert(&partition->leaving, cpu);
         partition->leaving_priority = state->held_priority;

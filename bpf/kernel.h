@@ -186,6 +186,7 @@ enum scx_ops_flags {
 };
 
 enum scx_dsq_id_flags {
+    SCX_DSQ_LOCAL = 0x8000000000000002LLU,
     SCX_DSQ_LOCAL_ON = 0xC000000000000000LLU,
 };
 
@@ -195,6 +196,10 @@ enum scx_ent_flags {
 
 #define SCX_SLICE_DEFAULT_NS 20000000ULL
 #define SCX_SLICE_ENDLESS 0xffffffffffffffffULL
+
+struct bpf_iter_scx_dsq {
+    u64 __opaque[6];
+};
 
 s32 scx_bpf_create_dsq(u64 dsq_id, s32 node) __ksym;
 void scx_bpf_destroy_dsq(u64 dsq_id) __ksym;
@@ -207,6 +212,11 @@ void scx_bpf_dsq_insert(struct task_struct *p, u64 dsq_id, u64 slice, u64 enq_fl
 void scx_bpf_dsq_insert_vtime(struct task_struct *p, u64 dsq_id, u64 slice, u64 vtime,
                               u64 enq_flags) __ksym __weak;
 bool scx_bpf_dsq_move_to_local(u64 dsq_id) __ksym __weak;
+bool scx_bpf_dsq_move(struct bpf_iter_scx_dsq *iterator, struct task_struct *p, u64 dsq_id,
+                      u64 enq_flags) __ksym __weak;
+int bpf_iter_scx_dsq_new(struct bpf_iter_scx_dsq *it, u64 dsq_id, u64 flags) __ksym;
+struct task_struct *bpf_iter_scx_dsq_next(struct bpf_iter_scx_dsq *it) __ksym;
+void bpf_iter_scx_dsq_destroy(struct bpf_iter_scx_dsq *it) __ksym;
 bool scx_bpf_task_running(const struct task_struct *p) __ksym;
 s32 scx_bpf_task_cpu(const struct task_struct *p) __ksym;
 u32 bpf_cpumask_first(const struct cpumask *cpumask) __ksym;

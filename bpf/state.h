@@ -40,6 +40,8 @@ struct cpu_state {
     u32 leaving;
     /* Dispatch has handed a member to the kernel, and it has not started yet. */
     u32 chosen;
+    /* An instant was given (instants.h), and its thread has not started yet. */
+    u32 instant;
     /* To think again, and has not begun to since. */
     u32 told;
 };
@@ -57,6 +59,8 @@ struct thread_state {
     u32 preempted; /* it stopped while runnable */
     u32 unused;
     u64 started_ns; /* for its share of best-effort time */
+    /* When it became runnable or ran last; of no meaning while it runs or sleeps. */
+    u64 waits_since_ns;
 };
 
 /* Counted since the scheduler was loaded; what must stay 0 is marked so. */

@@ -34,6 +34,7 @@ SCHEDULERS = (
         "crowd": ("crowd", 5000),
         "priority": ("priority", 2000),
         "all-cpus": ("all-cpus", 4000),
+        "endless": ("endless", 65_000),
     },
     {"small": ("small", 2000), "affinity": ("affinity", 2000)},
     {"partitions": ("partitions", 2000)},
@@ -152,6 +153,10 @@ class Gangs(unittest.TestCase):
         got = sum(self.numbers("best-effort milliseconds", "all-cpus"))
         self.assertGreater(got, 4 * 4000 / 50)
         self.assertLess(got, 4 * 4000 / 10)
+
+    def test_the_watchdog_lets_a_gang_never_sleep(self):
+        """It would end a scheduler that leaves lower gangs nothing for 30 s."""
+        self.judge("endless", "--hand-overs-at-least", "0", "--instant-after-us", "9900000", "--hand-over-us", "10000")
 
     def check_throttling(self, load):
         """Beside a gang that never sleeps on half of the CPUs and tolerates nothing, or half of each period."""

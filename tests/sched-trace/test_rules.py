@@ -165,6 +165,29 @@ class Start(unittest.TestCase):
         story.switch(60, 1, "S")
         self.assertEqual(story.found("--in-flight-us", "1000"), [("start", 2)])
 
+    def test_one_that_waited_long_may_start_alone(self):
+        def story(high_runs_on):
+            story = Story()
+            (low,), (high,) = story.gang("low", 10), story.gang("high", 20)
+            other = story.thread("other")
+            story.wake(1, 0, low, high)
+            story.switch(2, 0, "R", high)
+            if not high_runs_on:
+                story.switch(60, 0, "R", other)
+            story.switch(70, 1, "R", low)
+            story.switch(75, 1, "R")
+            story.switch(90, 0, "R")
+            return story
+
+        options = ("--overlap-us", "100", "--instant-after-us")
+        self.assertEqual(story(False).found(), [("start", 69)])
+        self.assertEqual(story(False).found(*options, "69"), [])
+        self.assertEqual(story(False).found(*options, "69.001"), [("start", 69)])
+        self.assertEqual(story(True).found(*options, "69"), [("start", 69)])
+        run_on = (*options, "69", "--hand-over-us")
+        self.assertEqual(story(False).found(*run_on, "5"), [])
+        self.assertEqual(story(False).found(*run_on, "4.999"), [("run-on", 5)])
+
     def test_the_nearer_edge_counts(self):
         # The higher gang sleeps 3 us after the lower one started beside it.
         story = Story()

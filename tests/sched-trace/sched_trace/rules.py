@@ -208,20 +208,22 @@ class Start(Rule):
     switch before which all runnable higher threads but the one that it ends were asleep,
     when the CPU switched last: the decision may be older than they. If one was runnable
     then, it is not.
+    A thread that waited as long as --instant-after-us may start where no other gang runs: the
+    kernel ends a scheduler under which one waits for ever. For how long is "run-on"'s to judge.
     Of events of one time the order of lines is no proof: the higher gang has to be
     runnable at this line and when all of that time has happened.
     """
 
     name = "start"
 
-    def __init__(self, findings, bound_ns, in_flight_ns=0):
+    def __init__(self, findings, bound_ns, in_flight_ns=0, instant_after_ns=None):
         super().__init__(findings, bound_ns)
-        self._in_flight_ns = in_flight_ns
+        self._in_flight_ns, self._instant_after_ns = in_flight_ns, instant_after_ns
         self._fresh, self._waiting = [], []
 
     def member_starts(self, thread, before, last_switch, now, line):
         gang = thread.gang
-        if before.gang is gang or gang.partition.unknown:
+        if before.gang is gang or gang.partition.unknown or self._is_instant(thread, before):
             return
         higher = [
             one
@@ -239,6 +241,16 @@ class Start(Rule):
                 other.ready_since >= last_switch for other in others
             )
             self._fresh.append((thread, thread.cpu, gang, in_flight, line, higher))
+
+    def _is_instant(self, thread, before):
+        after_ns, gang = self._instant_after_ns, thread.gang
+        if after_ns is None or thread.waited_ns < after_ns:
+            return False
+        others = (one for one in gang.partition.gangs if one is not gang)
+        if any(other is not before for one in others for other in one.running.values()):
+            return False
+        self.measured.setdefault("wait for an instant", array("q")).append(thread.waited_ns)
+        return True
 
     def time_passes(self, now):
         for thread, cpu, gang, in_flight, line, higher in self._fresh:

@@ -198,6 +198,7 @@ class Schedule:
 
     def _out(self, thread):
         gang = thread.gang
+        thread.waited_ns = self.now - thread.since if thread.state == WAITING else 0
         if thread.state == RUNNING:
             if gang:
                 gang.cpu_ns += self.now - thread.since

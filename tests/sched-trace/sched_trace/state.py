@@ -12,12 +12,13 @@ class Thread:
     """A thread and where it stands; `since`: when its state began; `ready_since`: when it
     woke, unless it sleeps."""
 
-    __slots__ = "pid comm kind gang cpus state cpu since ready_since".split()
+    __slots__ = "pid comm kind gang cpus state cpu since ready_since waited_ns".split()
 
     def __init__(self, pid, comm):
         self.pid, self.comm = pid, comm
         self.kind = self.gang = self.cpus = self.cpu = None
         self.state, self.since, self.ready_since = UNKNOWN, 0, None
+        self.waited_ns = 0
 
     def __str__(self):
         return f"{from_trace(self.comm)}:{self.pid}"

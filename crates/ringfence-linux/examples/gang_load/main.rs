@@ -23,7 +23,8 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Command, exit};
-use std::sync::{Arc, Barrier, Mutex, OnceLock};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -35,6 +36,7 @@ const CPUS: [u16; 4] = [0, 1, 2, 3];
 /// Of regulation; long, as each quantum and refill is an interrupt and emulated CPUs are slow.
 const PERIOD_NS: u64 = 10_000_000;
 const QUANTUM_NS: u64 = 500_000;
+const POLL: Duration = Duration::from_millis(10);
 
 /// What the command line asks for.
 struct Wanted {
@@ -66,12 +68,21 @@ struct Load {
     scheduler: Arc<Scheduler>,
     /// Counted from when all have joined, however long a slow machine takes for that.
     end: OnceLock<Instant>,
-    joined: Barrier,
+    joined: AtomicUsize,
     /// Gang, thread id and CPU of each member.
     members: Mutex<Vec<(Gang, i32, Option<u16>)>>,
 }
 
 impl Load {
+    /// Tells that a thread is ready, and sleeps until all are. A barrier would not do: a lower
+    /// member that is stopped with its mutex held keeps the higher ones waiting.
+    fn join(&self) {
+        self.joined.fetch_add(1, Ordering::Relaxed);
+        while self.end.get().is_none() {
+            thread::sleep(POLL);
+        }
+    }
+
     fn goes_on(&self) -> bool {
         self.end.get().is_none_or(|end| Instant::now() < *end)
     }
@@ -159,14 +170,17 @@ fn run(scheduler: &Arc<Scheduler>, wanted: &Wanted, folder: &Path) -> Result<(),
     let mut result = File::create(folder.join("result"))?;
     let mut hogs = hogs(folder, &wanted.setup.hogs, result.try_clone()?)?;
     let threads = wanted.setup.gangs.iter().map(|gang| gang.threads.len());
+    let threads: usize = threads.sum();
     let load = Arc::new(Load {
         scheduler: Arc::clone(scheduler),
         end: OnceLock::new(),
-        joined: Barrier::new(1 + threads.sum::<usize>()),
+        joined: AtomicUsize::new(0),
         members: Mutex::default(),
     });
     let (members, fifo) = threads_of(&load, &wanted.setup)?;
-    load.joined.wait();
+    while load.joined.load(Ordering::Relaxed) < threads {
+        thread::sleep(POLL);
+    }
     fs::write(folder.join("gangs.json"), assignment(&load, &wanted.setup))?;
     trace::start()?;
     fs::write(folder.join("go"), "")?;
@@ -206,7 +220,7 @@ fn hogs(folder: &Path, nice: &[i32], output: File) -> Result<Child, Box<dyn Erro
         .stdout(output)
         .spawn()?;
     while !folder.join("hogs").exists() {
-        thread::sleep(Duration::from_millis(10));
+        thread::sleep(POLL);
     }
     Ok(hogs)
 }

@@ -99,6 +99,15 @@ impl Setup {
                 1,
                 400_000,
             )]),
+            // Those below it wait to the end, on a CPU that they share with it and on an idle one.
+            "endless" => Self {
+                hogs: vec![],
+                ..machine(vec![
+                    gang(30, &[Some(0), Some(1), Some(2)], 1, 400_000),
+                    gang(20, &[Some(3), FREE], 9_000, 1_500),
+                    gang(10, &[Some(0), Some(3), FREE], 9_000, 1_500),
+                ])
+            },
             "counted" => endless(Budgets::Counted),
             "timed" => endless(Budgets::Timed),
             "fifo" => Self {

@@ -31,7 +31,7 @@ pub fn member(load: &Load, gang: &Gang, cpu: Option<u16>) -> u64 {
         .lock()
         .unwrap()
         .push((gang.clone(), member.tid, cpu));
-    load.joined.wait();
+    load.join();
     let mut next = Instant::now();
     let mut jobs = 0;
     while load.goes_on() {
@@ -64,7 +64,7 @@ impl Member<'_> {
 
     /// Joins the gang, leaves it, and goes on until the end without ever sleeping.
     fn leave(&self) -> u64 {
-        self.load.joined.wait();
+        self.load.join();
         self.join(self.gang.priority);
         work(Duration::from_millis(1));
         self.join(0);
