@@ -1,12 +1,14 @@
 //! The command line. Flags that rtla has keep rtla's letters.
 
 mod gangs;
+mod live;
 mod machine;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use gangs::{Enforce, Exec, Join};
+pub use live::{Metrics, Top};
 pub use machine::{Calibrate, Doctor, Restore};
 
 /// Keeps critical real-time work on time on a multicore chip that it shares with anything else.
@@ -54,6 +56,10 @@ pub enum Command {
     Exec(Exec),
     /// Put processes that run already into a gang, or take them out of it
     Join(Join),
+    /// Show what is enforced on this machine now: gangs, budgets, throttling, missed deadlines
+    Top(Top),
+    /// Serve the same to Prometheus
+    Metrics(Metrics),
     /// Undo what a run that ended early has changed on this machine
     Restore(Restore),
     /// Print the JSON Schema of scenario or platform files

@@ -55,6 +55,8 @@ fn dispatch(command: Command) -> Result<Outcome, Failure> {
         Command::Enforce(arguments) => commands::enforce::run(&arguments),
         Command::Exec(arguments) => commands::exec::run(&arguments),
         Command::Join(arguments) => commands::join::run(&arguments),
+        Command::Top(arguments) => commands::top::run(&arguments),
+        Command::Metrics(arguments) => commands::metrics::run(&arguments),
         Command::Restore(arguments) => commands::restore::run(&arguments),
         Command::Schema(arguments) => commands::schema::run(&arguments),
         Command::Completions(arguments) => commands::generate::completions(&arguments),

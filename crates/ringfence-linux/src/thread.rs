@@ -21,6 +21,15 @@ impl fmt::Display for Thread {
 }
 
 impl Thread {
+    /// The first thread of this process.
+    pub fn this_process() -> Self {
+        let tid = std::process::id().cast_signed();
+        Self::find(tid).unwrap_or(Self {
+            tid,
+            start_ticks: 0,
+        })
+    }
+
     /// The thread that has the number `tid` now; `None` if none has.
     pub fn find(tid: i32) -> Option<Self> {
         Self::find_below(Path::new("/"), tid)

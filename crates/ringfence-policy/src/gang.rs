@@ -41,6 +41,17 @@ impl Default for ShareLimit {
     }
 }
 
+/// What real-time work has used of the window of a share limit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct ShareUse {
+    /// When the window began.
+    pub window_start_ns: u64,
+    /// Up to when it was counted; later use is not in it.
+    pub seen_ns: u64,
+    /// Nanoseconds used.
+    pub used_ns: u64,
+}
+
 /// What a scheduler reports to a [`Partition`]. Priorities are 1 to 99, bigger is
 /// more important; times are nanoseconds of one clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -250,6 +261,11 @@ impl Partition {
     /// Only `stopping` and `timer` change it.
     pub fn is_share_exhausted(&self) -> bool {
         self.0.is_share_exhausted()
+    }
+
+    /// What was used of the window of the share limit; all 0 without a limit.
+    pub fn share_use(&self) -> ShareUse {
+        self.0.share_use()
     }
 
     #[track_caller]

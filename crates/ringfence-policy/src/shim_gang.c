@@ -60,3 +60,10 @@ uint32_t shim_gang_active_priority(const struct rf_gang_partition *p) {
 bool shim_gang_is_share_exhausted(const struct rf_gang_partition *p) {
     return rf_share_is_exhausted(&p->share);
 }
+
+void shim_gang_share_use(const struct rf_gang_partition *p, uint64_t *window_start_ns,
+                         uint64_t *seen_ns, uint64_t *used_ns) {
+    *window_start_ns = p->share.window_start_ns;
+    *seen_ns = p->share.seen_ns;
+    *used_ns = p->share.used_ns;
+}

@@ -95,7 +95,7 @@ impl Lock {
 }
 
 /// What a journal says is done as it says, so nobody else may write one.
-fn make_folder(folder: &Path) -> Result<(), LockError> {
+pub(crate) fn make_folder(folder: &Path) -> Result<(), LockError> {
     let failed = |error| LockError::File {
         path: folder.to_owned(),
         error,

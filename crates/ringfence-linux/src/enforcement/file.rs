@@ -98,13 +98,9 @@ impl Enforced {
                 priority: gang.priority.into(),
             }
         });
-        let pid = std::process::id().cast_signed();
         Self {
             format: FORMAT,
-            process: Thread::find(pid).unwrap_or(Thread {
-                tid: pid,
-                start_ticks: 0,
-            }),
+            process: Thread::this_process(),
             scenario: scenario.name.clone(),
             case: case.name.clone(),
             gangs: gangs.collect(),

@@ -12,13 +12,15 @@ mod tests;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use ringfence_scenario::model::{Case, Gang, Scenario, Scheduling};
 use ringfence_workloads::clock;
 
 use crate::changes::lock::{Lock, LockError};
+use crate::live::{Board, Publication, Subject};
 use crate::run::in_kernel::KernelGangs;
-use crate::run::{CaseError, Mode, Wanted};
+use crate::run::{CaseError, Mode, Wanted, count_throttled};
 use crate::scheduler::SharedMembers;
 pub use file::{Enforced, EnforcedGang, FindError};
 
@@ -54,6 +56,8 @@ pub enum EnforcementError {
 
 /// Schedules the gangs of a case until it is dropped.
 pub struct Enforcement {
+    _publication: Publication,
+    board: Arc<Board>,
     gangs: KernelGangs,
     published: PathBuf,
     // Dropped after what it guards.
@@ -90,6 +94,7 @@ impl Enforcement {
             .scheduler()
             .share_members(&pinned)
             .map_err(CaseError::from)?;
+        let (publication, board) = show(scenario, case, &gangs, &mut scheduled, folder)?;
         let failed = |error| EnforcementError::File {
             path: published.clone(),
             error,
@@ -98,6 +103,8 @@ impl Enforcement {
             .write(&published)
             .map_err(failed)?;
         Ok(Self {
+            _publication: publication,
+            board,
             gangs: scheduled,
             published,
             _members: members,
@@ -116,7 +123,7 @@ impl Enforcement {
     /// # Errors
     /// The kernel has taken the threads back, or the scheduler has found a fault in itself.
     pub fn check(&mut self) -> Result<(), CaseError> {
-        self.gangs.events()?;
+        count_throttled(&self.board, &self.gangs.events()?);
         self.gangs.check()
     }
 }
@@ -125,6 +132,30 @@ impl Drop for Enforcement {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.published);
     }
+}
+
+/// Lets others see in `folder` what is enforced.
+fn show(
+    scenario: &Scenario,
+    case: &Case,
+    gangs: &[&Gang],
+    scheduled: &mut KernelGangs,
+    folder: &Path,
+) -> Result<(Publication, Arc<Board>), EnforcementError> {
+    let subject = Subject {
+        scenario,
+        case,
+        gangs,
+        jobs_are_told: false,
+    };
+    let board = Board::create(subject.shape()).map_err(|error| EnforcementError::File {
+        path: "memory for the live view (memfd_create)".into(),
+        error,
+    })?;
+    let board = Arc::new(board);
+    let maps = scheduled.scheduler().map_ids().map_err(CaseError::from)?;
+    let publication = Publication::publish(folder, &subject, &board, Some(maps))?;
+    Ok((publication, board))
 }
 
 fn remove(path: &Path) -> Result<(), EnforcementError> {

@@ -23,6 +23,7 @@ use super::arbiter::{Action, Arbiter};
 use super::freezer::Group;
 use super::hand_over::HandOvers;
 use super::throttle::Level;
+use crate::live::Board;
 use crate::recorder::{self, ThreadEvent};
 use crate::ring::Ring;
 use crate::scheduler::{Event, What};
@@ -47,6 +48,8 @@ pub struct Equipment {
     pub sequence: Arc<AtomicU64>,
     /// How many partitions there are.
     pub partitions: usize,
+    /// Where others see what it decides.
+    pub board: Arc<Board>,
 }
 
 /// Best-effort work is throttled while gangs run.
@@ -215,6 +218,7 @@ struct Worker {
     answers: Sender<io::Result<()>>,
     events: Sender<Event>,
     sequence: Arc<AtomicU64>,
+    board: Arc<Board>,
     regulation: Option<Regulation>,
     /// What `/proc` says of each member.
     states: BTreeMap<i32, File>,
@@ -252,6 +256,7 @@ impl Worker {
             answers,
             events,
             sequence: equipment.sequence,
+            board: equipment.board,
             regulation: equipment.regulation,
             states: BTreeMap::new(),
             running: vec![None; equipment.partitions],
@@ -324,6 +329,7 @@ impl Worker {
         loop {
             let actions = self.arbiter.settle(clock::now_ns());
             self.tell();
+            self.board.write(|board| self.arbiter.show(board));
             if actions.is_empty() {
                 return Ok(());
             }

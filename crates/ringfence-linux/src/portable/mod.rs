@@ -37,11 +37,12 @@ pub use freezer::{Freezer, Version};
 use guard::Guard;
 pub use guard::watch;
 pub use hand_over::{HandOvers, Summary};
-use throttle::Throttle;
+use throttle::{Throttle, Told};
 
 use crate::changes::live::Live;
 use crate::changes::lock::{LockError, default_folder};
 use crate::changes::{BeginError, ChangeError, Changes};
+use crate::live::Board;
 use crate::recorder::MemberMaps;
 use crate::scheduler::Event;
 use crate::sys;
@@ -104,6 +105,8 @@ pub struct Setup<'a> {
     pub members: MemberMaps,
     /// The command of the guard; see [`watch`].
     pub guard: &'a [OsString],
+    /// Where others see what it does.
+    pub board: Arc<Board>,
 }
 
 /// Shares of time for best-effort work.
@@ -160,7 +163,11 @@ impl Portable {
         let above = Above::rise()
             .map_err(|source| system("putting this thread above all gangs (SCHED_FIFO)", source))?;
         let sequence = Arc::new(AtomicU64::new(1));
-        let start = |duty_cycle| throttle(duty_cycle, setup.origin_ns, &sequence);
+        let told = Told {
+            sequence: Arc::clone(&sequence),
+            board: Arc::clone(&setup.board),
+        };
+        let start = |duty_cycle| throttle(duty_cycle, setup.origin_ns, told);
         let started = setup.duty_cycle.map(start).transpose()?;
         let (throttle, regulation) = started.unzip();
         let agent = Agent::start(Equipment {
@@ -169,6 +176,7 @@ impl Portable {
             member_events: MapHandle::try_from(&setup.members.events)?,
             regulation,
             sequence,
+            board: setup.board,
             partitions: setup.partitions.len(),
         })
         .map_err(|source| system("starting the agent (SCHED_FIFO)", source))?;
@@ -271,7 +279,7 @@ fn system(what: &str, source: io::Error) -> Error {
 fn throttle(
     duty_cycle: DutyCycle,
     origin_ns: u64,
-    sequence: &Arc<AtomicU64>,
+    told: Told,
 ) -> Result<(Throttle, Regulation), Error> {
     let DutyCycle {
         cores,
@@ -280,7 +288,7 @@ fn throttle(
     } = duty_cycle;
     let mut domain = CpuSet::new();
     cores.iter().for_each(|&core| domain.insert(core));
-    let throttle = Throttle::start(&cores, period_ns, origin_ns, Arc::clone(sequence))
+    let throttle = Throttle::start(&cores, period_ns, origin_ns, told)
         .map_err(|source| system("starting a throttle thread (SCHED_FIFO)", source))?;
     let budget = |reads| Budget {
         reads,

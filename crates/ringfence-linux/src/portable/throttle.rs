@@ -12,6 +12,7 @@ use std::time::Duration;
 use ringfence_policy::regulator::Budget;
 use ringfence_workloads::{clock, cpu};
 
+use crate::live::Board;
 use crate::scheduler::{Event, What};
 use crate::sys;
 
@@ -44,7 +45,16 @@ struct Shared {
     /// Of each period, or [`NO_GANG`], or [`UNLIMITED`].
     allowed_ns: AtomicU64,
     has_ended: AtomicBool,
-    sequence: Arc<AtomicU64>,
+    told: Told,
+}
+
+/// How others learn what is throttled.
+#[derive(Debug)]
+pub struct Told {
+    /// Order of all that is told.
+    pub sequence: Arc<AtomicU64>,
+    /// Where they see it.
+    pub board: Arc<Board>,
 }
 
 impl Throttle {
@@ -52,18 +62,13 @@ impl Throttle {
     ///
     /// # Errors
     /// It is not allowed.
-    pub fn start(
-        cores: &[u16],
-        period_ns: u64,
-        origin_ns: u64,
-        sequence: Arc<AtomicU64>,
-    ) -> io::Result<Self> {
+    pub fn start(cores: &[u16], period_ns: u64, origin_ns: u64, told: Told) -> io::Result<Self> {
         let shared = Arc::new(Shared {
             origin_ns,
             period_ns,
             allowed_ns: AtomicU64::new(NO_GANG),
             has_ended: AtomicBool::new(false),
-            sequence,
+            told,
         });
         let mut throttle = Self {
             shared,
@@ -115,6 +120,8 @@ impl Level {
     /// period; `None` when none runs.
     pub fn set(&self, threshold: Option<Budget>) {
         let allowed_ns = threshold.map_or(NO_GANG, |budget| budget.reads.min(UNLIMITED));
+        let limit_ns = Some(allowed_ns).filter(|&time_ns| time_ns < self.shared.period_ns);
+        self.shared.told.board.set_allowed_ns(limit_ns);
         if self.shared.allowed_ns.swap(allowed_ns, Relaxed) != allowed_ns {
             self.wake();
         }
@@ -159,6 +166,8 @@ impl Shared {
     /// Best-effort work has had its share of the period that ends at `end_ns`.
     fn keep_off(&self, core: u16, end_ns: u64, events: &Sender<Event>) {
         self.tell(events, What::Throttled { cpu: core });
+        self.told.board.set_throttled(core, true);
+        self.told.board.count_throttled(core);
         let no_gang = loop {
             if self.has_ended.load(Relaxed) || self.allowed_ns.load(Relaxed) >= self.period_ns {
                 break true;
@@ -168,13 +177,14 @@ impl Shared {
             }
             std::hint::spin_loop();
         };
+        self.told.board.set_throttled(core, false);
         self.tell(events, What::Unthrottled { cpu: core, no_gang });
     }
 
     fn tell(&self, events: &Sender<Event>, what: What) {
         let event = Event {
             time_ns: clock::now_ns(),
-            sequence: self.sequence.fetch_add(1, Relaxed),
+            sequence: self.told.sequence.fetch_add(1, Relaxed),
             what,
         };
         // Nobody may listen any more.

@@ -14,6 +14,7 @@ use ringfence_workloads::runner::Outcome;
 use super::enforcer::Enforcer;
 use super::history::{History, Raw};
 use super::launch::{Launch, Process, threads_of};
+use super::live_view::LiveView;
 use super::{CaseError, RunOptions, claims};
 use crate::recorder::Recorder;
 
@@ -37,7 +38,10 @@ pub fn run(
     let workload = Workload::new(scenario, case)?;
     let recorder = Recorder::start()?;
     let origin_ns = clock::now_ns();
-    let enforcer = Enforcer::start(scenario, case, &workload, origin_ns, options, &recorder)?;
+    let mut view = LiveView::prepare(scenario, case, &workload)?;
+    let setting = (scenario, case, &workload);
+    let mut enforcer = Enforcer::start(setting, origin_ns, options, &recorder, view.board())?;
+    let not_shown = view.show(&mut enforcer);
     let log = JobLog::create(Size::default())?;
     let start_ns = start_ns(scenario, origin_ns, lead_ns);
     let processes = Launch {
@@ -53,6 +57,7 @@ pub fn run(
     }
     let mut live = Live {
         workload: &workload,
+        view,
         recorder,
         enforcer,
         log,
@@ -71,6 +76,7 @@ pub fn run(
     live.raw.scheduler.extend(live.enforcer.events()?);
     live.check_witness()?;
     let mut remarks = live.enforcer.remarks().to_vec();
+    remarks.extend(not_shown);
     if outcomes.iter().any(|outcome| !outcome.locked) {
         remarks.push(NOT_LOCKED.into());
     }
@@ -107,6 +113,7 @@ const NOT_LOCKED: &str = "the memory of some programs could not be locked (RLIMI
 /// A case under way.
 struct Live<'a> {
     workload: &'a Workload<'a>,
+    view: LiveView<'a>,
     recorder: Recorder,
     enforcer: Enforcer,
     log: JobLog,
@@ -150,6 +157,7 @@ impl Live<'_> {
     fn take_in(&mut self) -> Result<(), CaseError> {
         let Self {
             workload,
+            view,
             enforcer,
             log,
             threads,
@@ -173,8 +181,11 @@ impl Live<'_> {
                 }
             }
         });
+        let first = raw.marks.len();
         let drained = log.drain(|mark: Mark| raw.marks.push(mark));
-        raw.scheduler.extend(enforcer.events()?);
+        let events = enforcer.events()?;
+        view.note(&raw.marks[first..], &events);
+        raw.scheduler.extend(events);
         let switches = self.recorder.drain().map_err(|source| CaseError::System {
             what: "reading who ran where".into(),
             source,

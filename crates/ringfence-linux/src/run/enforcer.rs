@@ -2,6 +2,7 @@
 //! portable mode.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use ringfence_scenario::model::{Case, Gang, Scenario, Scheduling};
 use ringfence_target::workload::Workload;
@@ -10,6 +11,7 @@ use ringfence_workloads::job_log::ThreadId;
 use super::in_kernel::KernelGangs;
 use super::portable::PortableGangs;
 use super::{CaseError, Mode, RunOptions};
+use crate::live::Board;
 use crate::recorder::Recorder;
 use crate::scheduler::Event;
 use crate::sys;
@@ -25,17 +27,17 @@ pub enum Enforcer {
 }
 
 impl Enforcer {
-    /// Begins to enforce `case`, whose windows of the share limit begin at `origin_ns`.
+    /// Begins to enforce a case, whose windows of the share limit begin at `origin_ns`; an
+    /// agent lets others see on `board` what it does.
     ///
     /// # Errors
     /// The kernel refuses it.
     pub fn start(
-        scenario: &Scenario,
-        case: &Case,
-        workload: &Workload<'_>,
+        (scenario, case, workload): (&Scenario, &Case, &Workload<'_>),
         origin_ns: u64,
         options: &RunOptions<'_>,
         recorder: &Recorder,
+        board: &Arc<Board>,
     ) -> Result<Self, CaseError> {
         match (case.scheduling, options.mode) {
             (Scheduling::FixedPriority, _) => Ok(Self::FixedPriority),
@@ -45,7 +47,9 @@ impl Enforcer {
             }
             (Scheduling::Gang, Mode::Portable) => {
                 let setting = (scenario, case, workload);
-                let gangs = PortableGangs::start(setting, origin_ns, options.guard, recorder)?;
+                let board = Arc::clone(board);
+                let gangs =
+                    PortableGangs::start(setting, origin_ns, options.guard, recorder, board)?;
                 Ok(Self::Portable(Box::new(gangs)))
             }
         }

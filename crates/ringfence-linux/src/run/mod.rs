@@ -8,6 +8,7 @@ mod history;
 pub mod in_kernel;
 mod jobs;
 mod launch;
+mod live_view;
 pub mod mode;
 mod portable;
 #[cfg(test)]
@@ -24,6 +25,7 @@ use ringfence_target::workload::{TooManyThreads, Workload};
 use ringfence_workloads::job_log::JobLogError;
 
 use crate::{portable as portable_mode, scheduler};
+pub(crate) use live_view::count_throttled;
 pub use mode::{Mode, Wanted};
 
 /// How to run a scenario.

@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 use std::ops::Range;
+use std::sync::Arc;
 
 use ringfence_policy::CpuSet;
 use ringfence_policy::gang;
@@ -13,6 +14,7 @@ use ringfence_workloads::job_log::ThreadId;
 
 use super::in_kernel::is_regulated;
 use super::{CaseError, duty_cycle};
+use crate::live::Board;
 use crate::portable::{DutyCycle, Gang, Held, Outcome, Portable, Setup, Summary, Version};
 use crate::recorder::{Recorder, ThreadEvent, What};
 use crate::scheduler::Event;
@@ -37,6 +39,7 @@ impl PortableGangs {
         origin_ns: u64,
         guard: &[OsString],
         recorder: &Recorder,
+        board: Arc<Board>,
     ) -> Result<Self, CaseError> {
         let gangs = gangs(workload);
         let mut remarks = Vec::new();
@@ -53,6 +56,7 @@ impl PortableGangs {
             duty_cycle,
             members: recorder.members()?,
             guard,
+            board,
         };
         Ok(Self {
             portable: Portable::start(setup)?,

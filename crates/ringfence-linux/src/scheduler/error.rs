@@ -41,6 +41,11 @@ pub enum Error {
         /// The gang.
         member: Membership,
     },
+    /// Another version has loaded the scheduler.
+    #[error(
+        "the scheduler's maps are not those of this version of ringfence; look with the version that enforces"
+    )]
+    OtherVersion,
     /// A counter cannot be used.
     #[error("a counter cannot be shared with the scheduler: {0}")]
     Counter(io::Error),

@@ -19,10 +19,12 @@ use crate::sys;
 mod error;
 mod events;
 mod members;
+mod view;
 
 pub use error::Error;
 pub use events::{Event, What};
 pub use members::{Members, SharedMembers};
+pub use view::MapIds;
 
 #[allow(missing_docs, clippy::all, clippy::undocumented_unsafe_blocks)]
 mod skeleton {
@@ -273,6 +275,15 @@ impl Scheduler {
     /// The name cannot be made.
     pub fn share_members(&mut self, path: &Path) -> Result<SharedMembers, Error> {
         SharedMembers::share(&mut self.skeleton.maps.memberships, path)
+    }
+
+    /// By what others read what it does; see [`MapIds::state`].
+    ///
+    /// # Errors
+    /// The kernel does not tell.
+    pub fn map_ids(&self) -> Result<MapIds, Error> {
+        let maps = &self.skeleton.maps;
+        MapIds::of(&maps.partitions, &maps.domains)
     }
 
     /// Reads what the scheduler says that it did; slightly out of the order of time. Each

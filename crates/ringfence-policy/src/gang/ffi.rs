@@ -6,7 +6,7 @@
 //! proved free of run-time errors, checks CPU and priority numbers itself and
 //! keeps no pointer.
 
-use super::{Decision, GangError};
+use super::{Decision, GangError, ShareUse};
 use crate::CpuSet;
 
 /// `enum rf_gang_status` and `enum rf_gang_decision`, as the C compiler passes them.
@@ -40,6 +40,12 @@ unsafe extern "C" {
     fn shim_gang_next_timer_ns(partition: *const u64) -> u64;
     fn shim_gang_active_priority(partition: *const u64) -> u32;
     fn shim_gang_is_share_exhausted(partition: *const u64) -> bool;
+    fn shim_gang_share_use(
+        partition: *const u64,
+        window_start_ns: &mut u64,
+        seen_ns: &mut u64,
+        used_ns: &mut u64,
+    );
 }
 
 /// `RF_GANG_RUN`.
@@ -142,5 +148,17 @@ impl State {
     pub fn is_share_exhausted(&self) -> bool {
         // SAFETY: `self.0` holds an initialised partition.
         unsafe { shim_gang_is_share_exhausted(self.0.as_ptr()) }
+    }
+
+    pub fn share_use(&self) -> ShareUse {
+        let mut share = ShareUse::default();
+        let ShareUse {
+            window_start_ns,
+            seen_ns,
+            used_ns,
+        } = &mut share;
+        // SAFETY: `self.0` holds an initialised partition.
+        unsafe { shim_gang_share_use(self.0.as_ptr(), window_start_ns, seen_ns, used_ns) };
+        share
     }
 }
