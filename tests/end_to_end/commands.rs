@@ -251,3 +251,25 @@ fn links_stay_links_and_devices_stay_devices() {
             > 1000
     );
 }
+
+#[test]
+fn looks_at_what_is_enforced_say_what_they_expect() {
+    let folder = scratch();
+    for (command, expected) in [
+        ("top --interval 5ms", "expected at least 100 ms"),
+        ("top --interval soon", "soon"),
+        ("metrics --listen 127.0.0.1", "invalid socket address"),
+        // Of nobody: kept for examples (RFC 5737).
+        (
+            "metrics --listen 192.0.2.1:9477",
+            "expected an address of this machine and a free port",
+        ),
+    ] {
+        let failed = ringfence(folder.path(), command).expect(1);
+        assert!(
+            failed.stderr.contains(expected),
+            "{command}: {}",
+            failed.stderr
+        );
+    }
+}

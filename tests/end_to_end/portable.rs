@@ -190,7 +190,7 @@ fn a_run_that_is_killed_leaves_nothing_frozen() {
     if run(folder.path()).is_none() {
         return;
     }
-    let mut process = started(folder.path());
+    let mut process = started(folder.path(), "2s");
     process.kill().unwrap();
     process.wait().unwrap();
     wait_until("groups are gone", || groups().is_empty());
@@ -201,12 +201,66 @@ fn a_run_that_is_killed_leaves_nothing_frozen() {
     run(folder.path());
 }
 
-/// A run that has made its groups.
-fn started(folder: &Path) -> Child {
+/// While it runs others see it, and when it was killed they see that nobody enforces, although
+/// it could not say so.
+#[test]
+fn a_run_is_seen_from_outside_as_long_as_it_is_there() {
+    let Some(_machine) = machine() else { return };
+    let folder = scratch();
+    if run(folder.path()).is_none() {
+        return;
+    }
+    let mut process = started(folder.path(), "60s");
+    let look = || {
+        let finished = ringfence(folder.path(), "top --json --once");
+        let seen = (finished.code == 0).then(|| finished.json());
+        seen.filter(|seen| seen["process"] == process.id())
+    };
+    let jobs = |seen: &Value, gang: usize| seen["gangs"][gang]["jobs"].as_u64().expect("jobs");
+    wait_until("jobs of both gangs are seen", || {
+        look().is_some_and(|seen| jobs(&seen, 0) > 1 && jobs(&seen, 1) > 0)
+    });
+    let seen = look().expect("it runs");
+    for (key, expected) in [
+        ("mode", "portable"),
+        ("scenario", "portable"),
+        ("case", "rt-gang"),
+    ] {
+        assert_eq!(seen[key], expected, "{seen:#}");
+    }
+    assert_eq!(seen["gangs"][0]["name"], "high");
+    // They have finished jobs of 5 ms and of 150 ms.
+    for (gang, least_ns) in [(0, 5_000_000), (1, 100_000_000)] {
+        let active_ns = seen["gangs"][gang]["active_ns"].as_u64();
+        assert!(active_ns >= Some(least_ns), "{seen:#}");
+    }
+    assert_eq!(seen["cpus"][1]["best_effort"]["period_ns"], 1_000_000);
+    let text = ringfence(folder.path(), "top").expect(0).stdout;
+    assert!(
+        text.starts_with("case rt-gang of portable, portable mode, process"),
+        "{text}"
+    );
+    process.kill().unwrap();
+    process.wait().unwrap();
+    wait_until("groups are gone", || groups().is_empty());
+    let look = || ringfence(folder.path(), "top --json --once");
+    let seen = look();
+    let is_another = seen.code == 0 && seen.json()["process"] != process.id();
+    let said = "nothing is enforced on this machine now";
+    assert!(
+        is_another || seen.code == 1 && seen.stderr.contains(said),
+        "{}",
+        seen.stderr
+    );
+}
+
+/// A run of this length that has made its groups.
+fn started(folder: &Path, duration: &str) -> Child {
     let begin = Instant::now();
     while begin.elapsed() < PATIENCE {
         let mut process = Command::new(env!("CARGO_BIN_EXE_ringfence"))
             .args(arguments(folder).split_whitespace())
+            .args(["--duration", duration])
             .current_dir(folder)
             .stdout(Stdio::null())
             .stderr(Stdio::null())

@@ -51,7 +51,10 @@ END
     ringfence join --gang tau2 $(cat /out/later)
     echo >$tracing/trace
     echo 1 >$tracing/tracing_on
+    ringfence top --json --interval 200ms >/out/top &
+    top=$!
     sleep 4
+    kill $top
     echo 0 >$tracing/tracing_on
     cat $tracing/trace >/out/trace
     ringfence join --none $(cat /out/later) $(cat /out/third)
@@ -62,6 +65,7 @@ END
     kill -9 $enforcer
     while [ "$(cat /sys/kernel/sched_ext/state)" != disabled ]; do sleep 0.05; done
     if ringfence exec --gang tau1 -- true; then exit 1; fi
+    if ringfence top --once; then exit 1; fi
     # What one that was killed left behind is in nobody's way.
     ringfence enforce /scenario.toml &
     enforcer=$!
@@ -87,14 +91,17 @@ class Enforces(unittest.TestCase):
             "--cores: found core 4",
             "/no/such/program: No such file",
             "no gangs are scheduled on this machine now",
+            "nothing is enforced on this machine now",
             "a member again",
         ):
             self.assertIn(line, outcome.output)
         self.assertNotIn("enforced.json", outcome.output)
+        self.assertNotIn("live.json", outcome.output)
         self.assertNotIn("ringfence-members", outcome.output)
         with tempfile.TemporaryDirectory() as folder:
             guest.collect(Path(folder))
             self.judge(Path(folder) / "out")
+            self.judge_what_was_seen(Path(folder) / "out/top")
 
     def judge(self, folder):
         gangs = [
@@ -116,6 +123,27 @@ class Enforces(unittest.TestCase):
         command = [sys.executable, CHECK, "--gangs", folder / "gangs.json", *options, folder / "trace"]
         judged = subprocess.run(command, capture_output=True, text=True, check=False)
         self.assertEqual(judged.returncode, 0, judged.stdout[:4000] + judged.stderr)
+
+    def judge_what_was_seen(self, path):
+        """`ringfence top` reads the scheduler's maps: each look is of one instant."""
+        seen = [json.loads(line) for line in path.read_text().splitlines()]
+        self.assertTrue(seen)
+        active = set()
+        for look in seen:
+            self.assertEqual(look["mode"], "sched-ext")
+            self.assertEqual({gang["name"]: gang["priority"] for gang in look["gangs"]}, PRIORITIES)
+            self.assertEqual([gang["jobs"] for gang in look["gangs"]], [None] * len(PRIORITIES))
+            (partition,) = look["partitions"]
+            self.assertEqual(partition["cpus"], [0, 1, 2, 3])
+            active |= set(partition["active_gangs"])
+            for cpu in look["cpus"]:
+                self.assertIn(cpu["held_by"], ([], partition["active_gangs"]))
+            # Whoever holds a CPU, and nobody else, is active.
+            holders = {gang for cpu in look["cpus"] for gang in cpu["held_by"]}
+            self.assertEqual(holders, set(partition["active_gangs"]))
+        self.assertTrue(active & set(PRIORITIES), seen)
+        for before, after in zip(seen[0]["gangs"], seen[-1]["gangs"], strict=True):
+            self.assertGreater(after["active_ns"], before["active_ns"], after["name"])
 
 
 def load_tests(loader, tests, pattern):

@@ -11,6 +11,8 @@ pub mod exec;
 pub mod generate;
 pub mod guard;
 pub mod join;
+#[cfg(test)]
+mod live_example;
 pub mod metrics;
 pub mod plan;
 pub mod platforms;

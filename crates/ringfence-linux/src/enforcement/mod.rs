@@ -18,9 +18,9 @@ use ringfence_scenario::model::{Case, Gang, Scenario, Scheduling};
 use ringfence_workloads::clock;
 
 use crate::changes::lock::{Lock, LockError};
-use crate::live::{Board, Publication, Subject};
+use crate::live::{Activity, Board, Publication, Subject};
 use crate::run::in_kernel::KernelGangs;
-use crate::run::{CaseError, Mode, Wanted, count_throttled};
+use crate::run::{CaseError, Mode, Wanted};
 use crate::scheduler::SharedMembers;
 pub use file::{Enforced, EnforcedGang, FindError};
 
@@ -58,6 +58,7 @@ pub enum EnforcementError {
 pub struct Enforcement {
     _publication: Publication,
     board: Arc<Board>,
+    activity: Activity,
     gangs: KernelGangs,
     published: PathBuf,
     // Dropped after what it guards.
@@ -105,6 +106,7 @@ impl Enforcement {
         Ok(Self {
             _publication: publication,
             board,
+            activity: Activity::of(&gangs, scenario.partitions.len(), true),
             gangs: scheduled,
             published,
             _members: members,
@@ -123,7 +125,8 @@ impl Enforcement {
     /// # Errors
     /// The kernel has taken the threads back, or the scheduler has found a fault in itself.
     pub fn check(&mut self) -> Result<(), CaseError> {
-        count_throttled(&self.board, &self.gangs.events()?);
+        let events = self.gangs.events()?;
+        self.activity.note(&events, clock::now_ns(), &self.board);
         self.gangs.check()
     }
 }

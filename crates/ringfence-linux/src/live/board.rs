@@ -27,8 +27,8 @@ const HEADER: usize = 2;
 const PARTITION: usize = 7;
 /// Numbers of a CPU: held, throttled, times throttled.
 const CPU: usize = 3;
-/// Numbers of a gang: jobs, misses.
-const GANG: usize = 2;
+/// Numbers of a gang: jobs, misses, active time.
+const GANG: usize = 3;
 /// Times that a reader looks again, as long as the writer writes.
 const LOOKS: usize = 10_000;
 
@@ -168,21 +168,28 @@ impl Board {
     /// A CPU was throttled once more.
     pub fn count_throttled(&self, cpu: u16) {
         if let Some(first) = self.shape.cpu(cpu.into()) {
-            self.words.add(first + 2);
+            self.words.add(first + 2, 1);
         }
     }
 
     /// A gang has finished one more job.
     pub fn count_job(&self, gang: usize) {
         if let Some(first) = self.shape.gang(gang) {
-            self.words.add(first);
+            self.words.add(first, 1);
         }
     }
 
     /// A gang has missed one more deadline.
     pub fn count_miss(&self, gang: usize) {
         if let Some(first) = self.shape.gang(gang) {
-            self.words.add(first + 1);
+            self.words.add(first + 1, 1);
+        }
+    }
+
+    /// A gang had its CPUs for so much longer.
+    pub fn add_active_ns(&self, gang: usize, time_ns: u64) {
+        if let Some(first) = self.shape.gang(gang) {
+            self.words.add(first + 2, time_ns);
         }
     }
 }
@@ -194,8 +201,8 @@ pub struct Contents {
     pub partitions: Vec<PartitionState>,
     /// By number.
     pub cpus: Vec<CpuContents>,
-    /// Jobs and misses, by index.
-    pub gangs: Vec<(u64, u64)>,
+    /// By index.
+    pub gangs: Vec<GangContents>,
     /// Time of each period that is left to best-effort work; `None` if it is not limited.
     pub allowed_ns: Option<u64>,
 }
@@ -209,6 +216,17 @@ pub struct CpuContents {
     pub is_throttled: bool,
     /// How often it was.
     pub times_throttled: u64,
+}
+
+/// What is on a board of one gang.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct GangContents {
+    /// Jobs that it has finished.
+    pub jobs: u64,
+    /// Deadlines that it has missed.
+    pub misses: u64,
+    /// How long it had its CPUs.
+    pub active_ns: u64,
 }
 
 /// Reads the board at `path`; `None` if its writer wrote all the time.
@@ -281,8 +299,8 @@ impl Words {
         self.get(index).store(value, Relaxed);
     }
 
-    fn add(&self, index: usize) {
-        self.store(index, self.load(index) + 1);
+    fn add(&self, index: usize, more: u64) {
+        self.store(index, self.load(index).wrapping_add(more));
     }
 
     /// All of it, or `None` if it was written meanwhile.
@@ -308,7 +326,11 @@ impl Words {
                 })
                 .collect(),
             gangs: gangs
-                .map(|first| (self.load(first), self.load(first + 1)))
+                .map(|first| GangContents {
+                    jobs: self.load(first),
+                    misses: self.load(first + 1),
+                    active_ns: self.load(first + 2),
+                })
                 .collect(),
             allowed_ns: Some(self.load(ALLOWED)).filter(|&time_ns| time_ns != u64::MAX),
         }

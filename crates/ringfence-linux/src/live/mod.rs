@@ -11,6 +11,7 @@
 //! [`Publication`] is the side of who enforces, [`find`] the one of who looks; what he sees is a
 //! [`Snapshot`].
 
+mod activity;
 mod board;
 mod jobs;
 mod published;
@@ -20,6 +21,9 @@ pub(crate) mod state;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use activity::Activity;
+#[cfg(test)]
+pub(crate) use board::read as read_board;
 pub use board::{Board, Shape};
 pub(crate) use jobs::Tally;
 pub use published::{Publication, Subject};

@@ -234,9 +234,8 @@ impl View<'_> {
 
     fn gang(&self, index: usize) -> Gang {
         let gang = &self.published.gangs[index];
-        let counted = self.contents.gangs.get(index).copied();
-        let counted = counted.filter(|_| self.published.jobs_are_told);
-        let (jobs, deadline_misses) = counted.unzip();
+        let counted = self.contents.gangs.get(index).copied().unwrap_or_default();
+        let told = |number| self.published.jobs_are_told.then_some(number);
         Gang {
             name: gang.name.clone(),
             partition: self
@@ -247,8 +246,9 @@ impl View<'_> {
                 .unwrap_or_default(),
             priority: gang.priority,
             state: self.gang_state(gang),
-            jobs,
-            deadline_misses,
+            active_ns: counted.active_ns,
+            jobs: told(counted.jobs),
+            deadline_misses: told(counted.misses),
         }
     }
 }

@@ -136,6 +136,8 @@ pub struct Gang {
     pub priority: u8,
     /// What it does; of virtual gangs all have one state.
     pub state: GangState,
+    /// How long it had its CPUs, a tenth of a second ago or less, in nanoseconds.
+    pub active_ns: u64,
     /// Jobs that its tasks have finished; `null` if nobody tells.
     pub jobs: Option<u64>,
     /// Jobs that were finished after their deadline, or dropped; one that is late counts when

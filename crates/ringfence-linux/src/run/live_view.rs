@@ -4,21 +4,21 @@ use std::sync::Arc;
 
 use ringfence_scenario::model::{Case, Scenario};
 use ringfence_target::workload::Workload;
+use ringfence_workloads::clock;
 use ringfence_workloads::job_log::Mark;
 
 use super::CaseError;
 use super::enforcer::Enforcer;
 use crate::changes::lock::{LockError, default_folder};
-use crate::live::{Board, Publication, Subject, Tally};
-use crate::scheduler::{Event, What};
+use crate::live::{Activity, Board, Publication, Subject, Tally};
+use crate::scheduler::Event;
 
 /// The board of a case, and who may find it.
 pub struct LiveView<'a> {
     subject: Subject<'a>,
     board: Arc<Board>,
     tally: Tally,
-    /// The throttle threads of portable mode count for themselves.
-    counts_throttling: bool,
+    activity: Activity,
     publication: Option<Publication>,
 }
 
@@ -46,7 +46,7 @@ impl<'a> LiveView<'a> {
             subject,
             board: Arc::new(board),
             tally: Tally::of(workload),
-            counts_throttling: false,
+            activity: Activity::of(subject.gangs, subject.scenario.partitions.len(), false),
             publication: None,
         })
     }
@@ -64,7 +64,12 @@ impl<'a> LiveView<'a> {
             Enforcer::Portable(_) => Ok(None),
             Enforcer::Kernel(gangs) => gangs.scheduler().map_ids().map(Some),
         };
-        self.counts_throttling = matches!(enforcer, Enforcer::Kernel(_));
+        // The throttle threads of portable mode count for themselves.
+        let counts_throttling = matches!(enforcer, Enforcer::Kernel(_));
+        let Subject {
+            gangs, scenario, ..
+        } = self.subject;
+        self.activity = Activity::of(gangs, scenario.partitions.len(), counts_throttling);
         let published = maps.map_err(|error| error.to_string()).and_then(|maps| {
             let publish = |folder: std::path::PathBuf| {
                 Publication::publish(&folder, &self.subject, &self.board, maps)
@@ -86,17 +91,6 @@ impl<'a> LiveView<'a> {
         for mark in marks {
             self.tally.note(mark, &self.board);
         }
-        if self.counts_throttling {
-            count_throttled(&self.board, events);
-        }
-    }
-}
-
-/// Counts how often each CPU was throttled.
-pub fn count_throttled(board: &Board, events: &[Event]) {
-    for event in events {
-        if let What::Throttled { cpu } = event.what {
-            board.count_throttled(cpu);
-        }
+        self.activity.note(events, clock::now_ns(), &self.board);
     }
 }

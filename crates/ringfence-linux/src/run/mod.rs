@@ -25,7 +25,6 @@ use ringfence_target::workload::{TooManyThreads, Workload};
 use ringfence_workloads::job_log::JobLogError;
 
 use crate::{portable as portable_mode, scheduler};
-pub(crate) use live_view::count_throttled;
 pub use mode::{Mode, Wanted};
 
 /// How to run a scenario.

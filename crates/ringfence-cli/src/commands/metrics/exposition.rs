@@ -179,6 +179,10 @@ impl Families<'_> {
         self.gauge("gang_active", help, is(GangState::Active))?;
         let help = "Whether the gang is runnable and may not run";
         self.gauge("gang_blocked", help, is(GangState::Blocked))?;
+        let seconds = gangs().map(|(labels, gang)| (labels, gang.active_ns as f64 / 1e9));
+        let seconds = seconds.map(|(labels, value)| (labels, ConstCounter::new(value)));
+        let help = "How long the gang had CPUs, in seconds";
+        self.family("gang_active_seconds", help, MetricType::Counter, seconds)?;
         let jobs = gangs().filter_map(|(labels, gang)| Some((labels, gang.jobs?)));
         self.counter("gang_jobs", "Jobs that the gang has finished", jobs)?;
         let misses = gangs().filter_map(|(labels, gang)| Some((labels, gang.deadline_misses?)));

@@ -27,12 +27,17 @@ pub fn run(arguments: &Metrics) -> Result<Outcome, Failure> {
     let interruption = Interruption::watch().map_err(error)?;
     let server = listen(arguments.listen)?;
     eprintln!("serving http://{}/metrics", server.server_addr());
-    while interruption.signal().is_none() {
-        if let Some(request) = server.recv_timeout(LOOK).map_err(error)? {
-            answer(request, &folder);
+    serve(&server, &folder, || interruption.signal().is_some()).map_err(error)?;
+    Ok(Outcome::Pass)
+}
+
+fn serve(server: &Server, folder: &Path, ends: impl Fn() -> bool) -> io::Result<()> {
+    while !ends() {
+        if let Some(request) = server.recv_timeout(LOOK)? {
+            answer(request, folder);
         }
     }
-    Ok(Outcome::Pass)
+    Ok(())
 }
 
 fn listen(address: SocketAddr) -> Result<Server, Failure> {

@@ -157,7 +157,15 @@ fn blocks(snapshot: &Snapshot) -> [Block; 3] {
             rows: snapshot.cpus.iter().map(of_cpu).collect(),
         },
         Block {
-            header: vec!["GANG", "PARTITION", "PRIORITY", "STATE", "JOBS", "MISSES"],
+            header: vec![
+                "GANG",
+                "PARTITION",
+                "PRIORITY",
+                "STATE",
+                "ACTIVE TIME",
+                "JOBS",
+                "MISSES",
+            ],
             rows: snapshot.gangs.iter().map(gang).collect(),
         },
     ]
@@ -215,9 +223,10 @@ fn budgets(best_effort: &BestEffort) -> String {
     let period_us = best_effort.period_ns as f64 / 1e3;
     let budgets = best_effort.budgets.iter().map(budget);
     let budgets: Vec<String> = budgets.collect();
-    match budgets.as_slice() {
-        [] => NONE.into(),
-        budgets => format!("{} in {period_us} us", budgets.join(", ")),
+    let is_limited = |budget: &Budget| budget.budget.is_some();
+    match best_effort.budgets.iter().any(is_limited) {
+        true => format!("{} in {period_us} us", budgets.join(", ")),
+        false => "no limit now".into(),
     }
 }
 
@@ -231,8 +240,8 @@ fn budget(budget: &Budget) -> String {
     match (budget.used.map(number), budget.budget.map(number)) {
         (Some(used), Some(budget)) => format!("{used} of {budget} {unit}"),
         (None, Some(budget)) => format!("{UNKNOWN} of {budget} {unit}"),
-        (Some(used), None) => format!("{used} {unit} without limit"),
-        (None, None) => "no limit now".into(),
+        (Some(used), None) => format!("{used} {unit}"),
+        (None, None) => format!("{UNKNOWN} {unit}"),
     }
 }
 
@@ -248,6 +257,7 @@ fn gang(gang: &Gang) -> (Vec<String>, Style) {
         gang.partition.clone(),
         gang.priority.to_string(),
         state.into(),
+        format!("{:.2} s", gang.active_ns as f64 / 1e9),
         count(gang.jobs),
         count(gang.deadline_misses),
     ];
