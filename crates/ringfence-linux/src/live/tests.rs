@@ -1,6 +1,7 @@
 //! Boards, files and snapshots, without anybody who enforces.
 
 use std::fs;
+use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -12,6 +13,8 @@ use ringfence_policy::gang::{self, Decision, ShareUse};
 use ringfence_scenario::model::{Gang, Scenario};
 use ringfence_target::workload::Workload;
 use ringfence_workloads::job_log::{Kind, Mark, ThreadId};
+
+use rustix::fs::MemfdFlags;
 
 use super::board::{self, Contents, CpuContents, GangContents};
 use super::published::NAME;
@@ -208,9 +211,11 @@ fn what_is_no_board_is_not_read() {
     let larger = Shape { gangs: 9, ..SHAPE };
     board::read(&board.path(), larger).unwrap_err();
     // It could be shrunk while it is read.
-    let file = tempfile::NamedTempFile::new().unwrap();
-    file.as_file().set_len(4096).unwrap();
-    board::read(file.path(), SHAPE).unwrap_err();
+    let unsealed = rustix::fs::memfd_create("test", MemfdFlags::ALLOW_SEALING).unwrap();
+    let bytes = fs::metadata(board.path()).unwrap().len();
+    rustix::fs::ftruncate(&unsealed, bytes).unwrap();
+    let path = format!("/proc/self/fd/{}", unsealed.as_raw_fd());
+    board::read(Path::new(&path), SHAPE).unwrap_err();
     let path = board.path();
     drop(board);
     board::read(&path, SHAPE).unwrap_err();
@@ -328,6 +333,18 @@ fn what_nobody_tells_is_not_made_up() {
 }
 
 #[test]
+fn what_another_version_published_is_refused() {
+    published(true, |subject, board, folder| {
+        let _publication = Publication::publish(folder, subject, &board, None).unwrap();
+        let path = folder.join(NAME);
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, text.replace("\"format\": 1", "\"format\": 2")).unwrap();
+        let refused = find(folder).unwrap_err().to_string();
+        assert!(refused.contains("found format 2, expected"), "{refused}");
+    });
+}
+
+#[test]
 fn what_one_left_that_was_killed_is_replaced() {
     published(true, |subject, board, folder| {
         let path = folder.join(NAME);
@@ -382,7 +399,7 @@ fn a_job_ends_with_its_last_thread_and_counts_once() {
     note(0, Kind::End, 1, 151 * MS);
     assert_eq!(note(0, Kind::Released, 1, 100 * MS), [(2, 1), (0, 0)]);
     note(1, Kind::Released, 0, 0);
-    note(1, Kind::End, 0, 401 * MS);
+    assert_eq!(note(1, Kind::End, 0, 401 * MS), [(2, 1), (0, 0)]);
     assert_eq!(note(1, Kind::End, 0, 300 * MS), [(2, 1), (1, 1)]);
     note(1, Kind::Released, 1, 400 * MS);
     assert_eq!(note(1, Kind::Dropped, 1, 400 * MS), [(2, 1), (1, 2)]);
@@ -439,7 +456,7 @@ fn the_time_of_a_gang_is_counted_also_while_it_goes_on() {
     let events = [active(130, 3, 30), throttled, active(110, 1, 20)];
     assert_eq!(note(&events, 150), (vec![20, 20], 1));
     assert_eq!(note(&[], 160), (vec![30, 20], 1));
-    // It had ended before the last look.
-    assert_eq!(note(&[active(155, 4, 0)], 200), (vec![30, 20], 1));
-    assert_eq!(note(&[], 300), (vec![30, 20], 1));
+    // What comes late is counted once.
+    assert_eq!(note(&[active(155, 4, 30)], 200), (vec![70, 20], 1));
+    assert_eq!(note(&[active(199, 5, 0)], 300), (vec![70, 20], 1));
 }

@@ -41,6 +41,9 @@ pub enum Error {
         /// The gang.
         member: Membership,
     },
+    /// The maps cannot be read.
+    #[error("the maps of the scheduler cannot be read: {0}; only root can")]
+    Maps(libbpf_rs::Error),
     /// Another version has loaded the scheduler.
     #[error(
         "the scheduler's maps are not those of this version of ringfence; look with the version that enforces"

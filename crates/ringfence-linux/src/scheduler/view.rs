@@ -32,11 +32,11 @@ impl MapIds {
     /// # Errors
     /// The scheduler is gone, is of another version, or this process may not look.
     pub fn state(&self, partitions: usize, cpus: u16) -> Result<State, Error> {
-        let map = MapHandle::from_map_id(self.partitions)?;
+        let map = MapHandle::from_map_id(self.partitions).map_err(Error::Maps)?;
         let partitions = (0..partitions as u32)
             .map(|index| lookup::<types::partition>(&map, index))
             .collect::<Result<Vec<_>, _>>()?;
-        let map = MapHandle::from_map_id(self.domains)?;
+        let map = MapHandle::from_map_id(self.domains).map_err(Error::Maps)?;
         let domain: types::domain = lookup(&map, 0)?;
         Ok(State {
             cpus: (0..cpus)
@@ -53,7 +53,8 @@ impl Numbers for types::partition {}
 impl Numbers for types::domain {}
 
 fn lookup<T: Numbers>(map: &MapHandle, index: u32) -> Result<T, Error> {
-    let found = map.lookup(&index.to_ne_bytes(), MapFlags::LOCK)?;
+    let found = map.lookup(&index.to_ne_bytes(), MapFlags::LOCK);
+    let found = found.map_err(Error::Maps)?;
     let found = found.filter(|bytes| bytes.len() >= size_of::<T>());
     let bytes = found.ok_or(Error::OtherVersion)?;
     // SAFETY: there are as many bytes, and any are numbers.

@@ -185,7 +185,7 @@ proptest! {
 
 fn ask(address: &str, request: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
-    let request = format!("{request}\r\nHost: test\r\nConnection: close\r\n\r\n");
+    let request = format!("{request} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
@@ -198,23 +198,28 @@ fn who_does_not_end_a_request_or_read_an_answer_is_in_nobodys_way() {
     let server = Server::http("127.0.0.1:0").unwrap();
     let address = server.server_addr().to_string();
     let ends = AtomicBool::new(false);
-    std::thread::scope(|scope| {
+    let answers = std::thread::scope(|scope| {
         scope.spawn(|| super::serve(&server, folder.path(), || ends.load(Ordering::Relaxed)));
         let mut silent = TcpStream::connect(&address).unwrap();
         silent.write_all(b"GET /metrics HTTP/1.1\r\nHo").unwrap();
         let mut deaf = TcpStream::connect(&address).unwrap();
         deaf.write_all(b"GET /metrics HTTP/1.1\r\nHost: test\r\n\r\n")
             .unwrap();
-        let answer = ask(&address, "GET /metrics HTTP/1.1");
-        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-        assert!(answer.contains("application/openmetrics-text"), "{answer}");
-        let (_, body) = answer.split_once("\r\n\r\n").unwrap();
-        assert_eq!(value(&parse(body), "ringfence_up", &[]), Some(0.0));
-        assert!(ask(&address, "GET / HTTP/1.1").starts_with("HTTP/1.1 404"));
-        assert!(ask(&address, "POST /metrics HTTP/1.1").starts_with("HTTP/1.1 405"));
+        let asked = ["GET /metrics", "GET /", "POST /metrics"];
+        let mut answers = asked.map(|line| ask(&address, line)).to_vec();
         // What cannot be understood is an error, and no gang that is at rest.
         std::fs::write(folder.path().join("live.json"), "{").unwrap();
-        assert!(ask(&address, "GET /metrics HTTP/1.1").starts_with("HTTP/1.1 500"));
+        answers.push(ask(&address, "GET /metrics"));
         ends.store(true, Ordering::Relaxed);
+        answers
     });
+    for (answer, status) in answers.iter().zip(["200", "404", "405", "500"]) {
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {status}")),
+            "{answer}"
+        );
+    }
+    let (head, body) = answers[0].split_once("\r\n\r\n").unwrap();
+    assert!(head.contains("application/openmetrics-text"), "{head}");
+    assert_eq!(value(&parse(body), "ringfence_up", &[]), Some(0.0));
 }

@@ -37,6 +37,11 @@ fn a_small_terminal_shows_what_fits() {
         let terminal = screen(&seen, width, height);
         let drawn = lines(terminal.backend().buffer());
         assert_eq!(drawn.lines().count(), usize::from(height));
+        let keys = &"q ends"[..usize::from(width.min(6))];
+        assert!(
+            height == 0 || drawn.ends_with(&format!("{keys}\n")),
+            "{drawn}"
+        );
     }
 }
 
