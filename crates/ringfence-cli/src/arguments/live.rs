@@ -36,3 +36,30 @@ fn interval(text: &str) -> Result<Duration, String> {
         false => Err(format!("found {text}, expected at least 100 ms")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use clap::Parser;
+
+    use crate::arguments::Arguments;
+
+    /// What systemd starts are commands that there are.
+    #[test]
+    fn units_have_our_commands() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/systemd");
+        let mut commands = 0;
+        for unit in fs::read_dir(folder).unwrap() {
+            let text = fs::read_to_string(unit.unwrap().path()).unwrap();
+            for line in text.lines().filter(|line| line.starts_with("Exec")) {
+                let (_, command) = line.split_once('=').unwrap();
+                let words = command.trim_start_matches('+').split_whitespace();
+                Arguments::try_parse_from(words).unwrap_or_else(|error| panic!("{line}: {error}"));
+                commands += 1;
+            }
+        }
+        assert_eq!(commands, 4);
+    }
+}
