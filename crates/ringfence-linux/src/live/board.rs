@@ -269,17 +269,10 @@ unsafe impl Sync for Words {}
 impl Words {
     fn map(file: BorrowedFd<'_>, count: usize, access: ProtFlags) -> io::Result<Self> {
         let bytes = count * size_of::<u64>();
+        // With its memory at once: a writer must not wait for it later.
+        let flags = MapFlags::SHARED | MapFlags::POPULATE;
         // SAFETY: a new mapping at a place that the system chooses touches nothing else.
-        let start = unsafe {
-            mmap(
-                std::ptr::null_mut(),
-                bytes,
-                access,
-                MapFlags::SHARED,
-                file,
-                0,
-            )?
-        };
+        let start = unsafe { mmap(std::ptr::null_mut(), bytes, access, flags, file, 0)? };
         let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(Self { start, count })
     }
