@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use gangs::{Enforce, Exec, Join};
 pub use machine::{Calibrate, Doctor, Restore};
+use ringfence_linux::run::RegulateBy;
 
 /// Keeps critical real-time work on time on a multicore chip that it shares with anything else.
 #[derive(Debug, Parser)]
@@ -172,6 +173,9 @@ pub struct TargetChoice {
     /// Longest time that a lower gang may run on beside a higher one on this machine, which the verdict judges: seconds, or with a unit [default: 200us, and with the portable scheduler what is measured]; --target linux only
     #[arg(long, value_name = "TIME")]
     pub hand_over: Option<String>,
+    /// What best-effort work is held to on this machine: time; one event of the PMU, or one that counts reads and one that counts writes, by name or number such as raw:0x17=reads,raw:0x18=writes; or what proves to count memory traffic, else time [default: auto]; --target linux only
+    #[arg(long, value_name = "WHAT")]
+    pub regulate_by: Option<RegulateBy>,
 }
 
 /// `ringfence runner`

@@ -7,6 +7,7 @@ pub mod doctor;
 pub mod enforcement;
 pub mod hierarchies;
 pub mod interruption;
+pub mod pmu;
 pub mod portable;
 pub mod recorder;
 pub mod ring;
