@@ -23,7 +23,7 @@ TIMEOUT_S = 900
 # one line have the same partitions, and one scheduler runs them all.
 SCHEDULERS = (
     {
-        "hand-overs": ("hand-overs", 6000),
+        "hand-overs": ("hand-overs", 32_000),
         "blocking": ("blocking", 2000),
         "forks": ("forks", 3000),
         "mutex": ("mutex", 3000),
@@ -47,7 +47,7 @@ TRACE = """
     tracing=/sys/kernel/tracing
     echo 0 >$tracing/tracing_on
     echo mono >$tracing/trace_clock
-    echo 8000 >$tracing/buffer_size_kb
+    echo 20000 >$tracing/buffer_size_kb
     for event in switch wakeup wakeup_new process_fork process_exec; do
         echo 1 >$tracing/events/sched/sched_$event/enable
     done
@@ -104,7 +104,7 @@ class Gangs(unittest.TestCase):
         return [int(number) for number in re.search(rf"{name} \[(.*)\]", self.result(load))[1].split(",")]
 
     def test_one_gang_at_a_time(self):
-        self.judge("hand-overs", "--hand-overs-at-least", "100")
+        self.judge("hand-overs", "--hand-overs-at-least", "10000")
 
     def test_members_that_block(self):
         self.judge("blocking", "--hand-overs-at-least", "20")
