@@ -39,16 +39,15 @@ SCHEDULERS = (
     },
     {"small": ("small", 2000), "affinity": ("affinity", 2000)},
     {"partitions": ("partitions", 2000)},
-    {"counted": ("counted", 3000), "counted-none": ("counted", 3000, 1), "counted-half": ("counted", 12_000, 5_000_000)},
-    {"apart": ("apart", 12_000, 2_500_000)},
+    {"counted": ("counted", 3000), "counted-none": ("counted", 3000, 1), "counted-half": ("counted", 14_000, 5_000_000)},
+    {"apart": ("apart", 14_000, 2_500_000)},
     {"timed": ("timed", 3000), "timed-none": ("timed", 3000, 1), "timed-half": ("timed", 3000, 5_000_000)},
 )
 LOADS = {name: load for loads in SCHEDULERS for name, load in loads.items()}
 # From when a budget is used up to when the CPU has switched.
 DELAY_US = 1000
-# Of the periods: now and then QEMU's arm64 runs one CPU for 100 ms without a timer on any, as if it
-# had lost the kick that ends a turn.
-STALLED = {"amd64": 0, "arm64": 0.05}
+# Of the periods: where QEMU ends a turn late. It does so more often on arm64.
+LATE = {"amd64": 0.005, "arm64": 0.05}
 
 TRACE = """
     set -e
@@ -184,11 +183,12 @@ class Gangs(unittest.TestCase):
         self.judge(load, "--hand-overs-at-least", "0")
         trace = (self.folder / "out" / load / "trace").read_text(encoding="utf-8")
         hogs, gang = budgets.uses(trace, "hog"), budgets.uses(trace, "gang30")
+        silent = budgets.silences(trace)
         for cpu in cpus:
-            periods = budgets.in_periods(hogs[cpu], gang[0], 10_000)
+            periods = budgets.in_periods(hogs[cpu], gang[0], silent, 10_000)
             self.assertGreater(len(periods), 1000)
-            over = sum(used > budget_us + 500 + DELAY_US for used in periods)
-            self.assertLessEqual(over, len(periods) * STALLED[self.kernel.architecture], cpu)
+            over = [used for used in periods if used > budget_us + 500 + DELAY_US]
+            self.assertLess(len(over), len(periods) * LATE[self.kernel.architecture], (cpu, over))
             # It is a budget and no ban.
             self.assertGreater(sum(periods) / len(periods), budget_us / 2, cpu)
 
