@@ -27,6 +27,8 @@ pub struct Arguments {
 pub enum Command {
     /// Check scenario files and say everything that is wrong with them
     Check(Check),
+    /// Make a scenario of a workload file of rt-app
+    Import(Import),
     /// Print exactly what a run would do
     Plan(Plan),
     /// Run a scenario into a record and judge it
@@ -80,6 +82,19 @@ pub struct Check {
     /// Print the problems as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// `ringfence import`
+#[derive(Debug, Args)]
+pub struct Import {
+    /// Workload file of rt-app; `-` is the standard input
+    pub workload: PathBuf,
+    /// Where to write the scenario; `-` is the standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub output: PathBuf,
+    /// The machine: a built-in platform, or the path of a platform file as seen from the scenario's, which `ringfence calibrate` writes
+    #[arg(long, value_name = "PLATFORM", default_value = "this-machine.toml")]
+    pub platform: String,
 }
 
 /// What `plan` and `run` share: a scenario and what to change in it.
