@@ -18,7 +18,7 @@ SHELL_FILES = $(shell git ls-files ':!fuzz/corpus' | xargs -r awk \
         'FNR == 1 && /^.!.*sh$$/ || FNR == 2 && /shellcheck shell=/ {print FILENAME} FNR == 2 {nextfile}')
 
 .PHONY: help demo demo-live test setup-demo setup-test build format format-check lint unit explore \
-        proofs mutants page-test trace-test kernel-test test-kernels fuzz bounds bench calibration results results-check framework \
+        proofs mutants side-by-side page-test trace-test kernel-test test-kernels fuzz bounds bench calibration results results-check framework \
         overhead operation-counts docs generate clean $(GUEST_TESTS)
 
 help: ## List the commands
@@ -35,7 +35,7 @@ demo: setup-demo build ## Run the main job: a steering network next to memory ho
 demo-live: setup-demo build ## The same question on this machine: a victim alone, beside a hog, under ringfence; needs root
 	@python3 tools/demo-live
 
-test: setup-test format-check lint proofs unit page-test trace-test kernel-test results-check ## Everything that must pass
+test: setup-test format-check lint proofs unit side-by-side kernel-test ## Everything that must pass
 	@echo "make test: all passed"
 
 setup-demo:
@@ -66,6 +66,10 @@ explore: ## Property tests on new random cases, PROPTEST_CASES of each; not part
 
 proofs: ## Prove the policy core with Frama-C WP and Z3
 	@$(WITH) $(MAKE) --no-print-directory -C policy prove
+
+# Each of these keeps one processor busy.
+side-by-side: build
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target results-check page-test trace-test
 
 page-test: ## Read the reports with readers that are not ours: Chromium, Perfetto's definitions
 	@$(WITH) tests/report/run

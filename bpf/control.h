@@ -122,7 +122,6 @@ int add_domain(struct new_domain *new) {
     if (!make_budget_timers() || bpf_timer_init(&timer->timer, &refill_timers, CLOCK_MONOTONIC) ||
         bpf_timer_set_callback(&timer->timer, refill_timer_fired))
         return -EINVAL;
-    set_left(domain, NO_LIMIT);
     bpf_spin_lock(&domain->lock);
     rf_regulator_init(&domain->regulator, &cpus);
     /* A gang that runs already is news to the regulator. */

@@ -361,7 +361,13 @@ __attribute__((noinline)) int choose_member(u32 index, u32 cpu, u32 prev_priorit
         u32 priority = prev_priority >= queued ? prev_priority : queued;
         if (!priority && !state->held_priority)
             return GANG_NONE;
+        bool held = state->held_priority;
         enum gang_outcome outcome = ask_locked(partition, state, cpu, priority);
+        /* A free member that came before the lock was given back has not kicked this CPU. */
+        if (outcome == GANG_NONE && held) {
+            take_told(state);
+            continue;
+        }
         if (outcome != GANG_RUNS)
             return outcome;
         if (priority == prev_priority)

@@ -38,7 +38,7 @@ struct domain {
 struct meter {
     u64 last;    /* what the counter said when it was last read */
     u64 pending; /* caused by best-effort work, and not yet charged */
-    u64 left;    /* of the budget, when it was last charged; NO_LIMIT if there is none */
+    u64 left;    /* of the budget, when it was last charged; 0 if another one came since */
     u64 total;   /* all that best-effort work caused */
 };
 
@@ -49,8 +49,8 @@ struct cpu_meters {
     u32 unused;
 };
 
-/* Of a CPU that is not regulated now. */
-#define NO_LIMIT 0xffffffffffffffffULL
+/* As the regulator says; written under its lock. What runs in NMI context may not look there. */
+static u32 is_regulated;
 
 struct refill_timer {
     struct bpf_timer timer;
@@ -260,17 +260,20 @@ static inline void meter_overflow(struct bpf_perf_event_data *context, bool writ
         return;
     struct meter *meter = writes ? &meters->writes : &meters->reads;
     u64 pending = advance(meter, value.counter, meters->best_effort);
-    if (meters->best_effort && pending >= meter->left)
+    if (is_regulated && meters->best_effort && pending >= meter->left)
         kick(cpu);
 }
 
-/* From now on the CPUs have what `left` says of their budgets, until they are charged. */
-static inline void set_left(const struct domain *domain, u64 left) {
+/*
+ * The CPUs have other budgets: what is left of them shows when they are charged. Also if nothing
+ * is regulated now: who writes here last need not be who decided last.
+ */
+static inline void forget_left(const struct domain *domain) {
     for (u32 cpu = 0; cpu < RF_MAX_CPUS && cpu < cpu_count; cpu++) {
         struct cpu_meters *meters = meters_of(cpu);
         if (!meters)
             continue;
-        meters->reads.left = meters->writes.left = left;
+        meters->reads.left = meters->writes.left = 0;
         arm_budget_timer(domain, meters, cpu);
     }
 }
@@ -317,11 +320,10 @@ __attribute__((noinline)) int tell_gang(u32 index) {
         rf_regulator_gang_running(&domain->regulator, index, &tolerance, &changed);
     else if (domain->configured)
         rf_regulator_gang_stopped(&domain->regulator, index, &changed);
-    bool regulated = domain->configured && domain->regulator.regulated;
+    is_regulated = domain->configured && domain->regulator.regulated;
     u64 sequence = ++domain->sequence;
     bpf_spin_unlock(&domain->lock);
-    /* What was left was left of another budget. */
-    set_left(domain, regulated ? 0 : NO_LIMIT);
+    forget_left(domain);
     tell(EVENT_GANG_ACTIVE, index, priority, 0, sequence);
     tell_all(&changed, priority ? EVENT_THROTTLED : EVENT_UNTHROTTLED, !priority, sequence);
     if (priority)

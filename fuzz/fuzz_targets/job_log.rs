@@ -15,7 +15,9 @@ fuzz_target!(|bytes: &[u8]| {
     // The bytes lie over the log in pieces, and after each the agent has a look.
     for piece in bytes.chunks(18) {
         let (place, words) = piece.split_at(piece.len().min(2));
-        let place = place.iter().fold(0, |place, byte| place << 8 | u64::from(*byte));
+        let place = place
+            .iter()
+            .fold(0, |place, byte| place << 8 | u64::from(*byte));
         let place = place % room;
         let length = words.len().min((room - place) as usize);
         file.write_all_at(&words[..length], place).unwrap();

@@ -273,3 +273,43 @@ fn looks_at_what_is_enforced_say_what_they_expect() {
         );
     }
 }
+
+#[test]
+fn workload_files_of_rt_app_become_scenarios_or_say_why_not() {
+    let folder = scratch();
+    let write = |run: &str| {
+        let text = format!(
+            r#"{{ "tasks": {{ "camera": {{ "policy": "SCHED_FIFO", "priority": 20, "loop": -1, {run},
+                "timer": {{ "ref": "a", "period": 20000, "mode": "absolute" }} }} }},
+                "global": {{ "duration": 1 }} }}"#
+        );
+        fs::write(folder.path().join("camera.json"), text).unwrap();
+    };
+    write(r#""run": 1000"#);
+    let import = "import camera.json --platform raspberry-pi-3";
+    ringfence(folder.path(), &format!("{import} -o camera.toml")).expect(0);
+    ringfence(folder.path(), "run --quiet camera.toml").expect(0);
+    let printed = ringfence(folder.path(), import).expect(0).stdout;
+    let written = fs::read_to_string(folder.path().join("camera.toml")).unwrap();
+    assert_eq!(printed, written);
+
+    write(r#""lock": "mutex""#);
+    let refused = ringfence(folder.path(), &format!("{import} -o camera.toml")).expect(1);
+    assert!(
+        refused.stderr.contains("camera.json: "),
+        "{}",
+        refused.stderr
+    );
+    assert!(refused.stderr.contains("lock"), "{}", refused.stderr);
+    assert_eq!(
+        fs::read_to_string(folder.path().join("camera.toml")).unwrap(),
+        written
+    );
+    fs::write(folder.path().join("camera.json"), "{\n  5").unwrap();
+    let broken = ringfence(folder.path(), import).expect(1);
+    assert!(
+        broken.stderr.contains("camera.json:2:"),
+        "{}",
+        broken.stderr
+    );
+}

@@ -101,7 +101,8 @@ fn job_logs() {
 #[test]
 fn workload_files() {
     replay("rt_app", |bytes| {
-        let _ = ringfence_workloads::rt_app::import(&String::from_utf8_lossy(bytes));
+        let _ =
+            ringfence_workloads::rt_app::import(&String::from_utf8_lossy(bytes), "raspberry-pi-3");
     });
 }
 

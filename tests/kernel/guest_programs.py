@@ -65,11 +65,11 @@ RINGFENCE_BY_DEFAULT = ("amd64",)
 GANG_LOAD = ("ringfence-linux", "--example", "gang_load")
 
 
-def guest(kernel, programs, files=None, **options):
+def guest(kernel, built, files=None, *, library_packages=(), **options):
     """A guest that has programs of ours in /bin, each as `build` takes it."""
     found = dict(files or {})
-    for package, kind, name in programs:
+    for package, kind, name in built:
         folder = build(kernel.architecture, package, kind, name)
         found[f"/bin/{name}"] = folder / ("examples" if kind == "--example" else "") / name
     libraries = () if kernel.architecture == "amd64" else LIBRARIES
-    return Guest(kernel, files=found, library_packages=libraries, **options)
+    return Guest(kernel, files=found, library_packages=(*libraries, *library_packages), **options)

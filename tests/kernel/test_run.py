@@ -13,6 +13,7 @@ import matrix
 from debian import ROOT
 
 SCENARIO = ROOT / "scenarios/linux/activations.toml"
+REGULATED = ROOT / "scenarios/linux/regulated.toml"
 # A guest's CPUs are a hundred times slower than a board's, and kernel threads, which come first,
 # take as much longer: only the order of things is judged here.
 HAND_OVER = "200 ms"
@@ -29,9 +30,9 @@ class Runs(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
 
-    def run_guest(self, script):
-        files = {"/scenario.toml": SCENARIO}
-        guest = guest_programs.guest(self.kernel, [guest_programs.RINGFENCE], files)
+    def run_guest(self, script, **options):
+        files = {"/scenario.toml": SCENARIO, "/regulated.toml": REGULATED}
+        guest = guest_programs.guest(self.kernel, [guest_programs.RINGFENCE], files, **options)
         self.addCleanup(guest.stop)
         outcome = guest.run(script, collect=("/out",), timeout_s=TIMEOUT_S)
         guest.collect(self.folder)
@@ -70,6 +71,36 @@ class Runs(unittest.TestCase):
         self.assertGreater(len(expected), 10)
         self.assertEqual(self.activations(self.folder / "out/linux.jsonl"), expected, outcome.output)
         self.assertIn("exit status 0", outcome.output)
+
+    def test_best_effort_work_is_held_to_what_a_counter_counts(self):
+        """QEMU has no counter of traffic: the kernel's clock, and on arm64 the cycle counter, stand in."""
+        has_pmu = self.kernel.architecture == "arm64"
+        run = f'ringfence run --target linux --hand-over "{HAND_OVER}" --quiet /regulated.toml'
+        outcome = self.run_guest(
+            f"""
+            mkdir -p /out
+            for what in time cpu-clock{" cycles" if has_pmu else ""}; do
+                {run} --regulate-by $what -o /out/$what.rfr >/dev/null
+                echo "$what: exit status $?"
+                ringfence report /out/$what.rfr --events /out/$what.jsonl >/dev/null
+            done
+            {run} --regulate-by raw:0x17 -o /out/x.rfr 2>&1
+            {run} --regulate-by {"raw:0x11" if has_pmu else "cycles"} -o /out/x.rfr 2>&1
+            """,
+            pmu=has_pmu,
+        )
+        for what in ("time", "cpu-clock", *(["cycles"] if has_pmu else [])):
+            self.assertIn(f"{what}: exit status 0", outcome.output)
+            lines = (self.folder / f"out/{what}.jsonl").read_text(encoding="utf-8").splitlines()
+            events = [next(iter(json.loads(line))) for line in lines]
+            # Three CPUs, in most of the 100 periods in which the gang runs.
+            self.assertGreater(events.count("throttled"), 150, what)
+            remarks = [line for line in lines if "duty cycle" in line]
+            self.assertEqual(len(remarks), 1, what)
+            self.assertEqual(f"`{what}`" in remarks[0], what != "time")
+        refusals = [line for line in outcome.output.splitlines() if "cannot be regulated" in line]
+        self.assertEqual(len(refusals), 2, outcome.output)
+        self.assertIn("do not move it as they should" if has_pmu else "not on this machine", refusals[1])
 
 
 def load_tests(loader, tests, pattern):

@@ -10,6 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use gangs::{Enforce, Exec, Join};
 pub use live::{Metrics, Top};
 pub use machine::{Calibrate, Doctor, Restore};
+use ringfence_linux::run::RegulateBy;
 
 /// Keeps critical real-time work on time on a multicore chip that it shares with anything else.
 #[derive(Debug, Parser)]
@@ -28,6 +29,8 @@ pub struct Arguments {
 pub enum Command {
     /// Check scenario files and say everything that is wrong with them
     Check(Check),
+    /// Make a scenario of a workload file of rt-app
+    Import(Import),
     /// Print exactly what a run would do
     Plan(Plan),
     /// Run a scenario into a record and judge it
@@ -85,6 +88,19 @@ pub struct Check {
     /// Print the problems as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// `ringfence import`
+#[derive(Debug, Args)]
+pub struct Import {
+    /// Workload file of rt-app; `-` is the standard input
+    pub workload: PathBuf,
+    /// Where to write the scenario; `-` is the standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub output: PathBuf,
+    /// The machine: a built-in platform, or the path of a platform file as seen from the scenario's, which `ringfence calibrate` writes
+    #[arg(long, value_name = "PLATFORM", default_value = "this-machine.toml")]
+    pub platform: String,
 }
 
 /// What `plan` and `run` share: a scenario and what to change in it.
@@ -178,6 +194,9 @@ pub struct TargetChoice {
     /// Longest time that a lower gang may run on beside a higher one on this machine, which the verdict judges: seconds, or with a unit [default: 200us, and with the portable scheduler what is measured]; --target linux only
     #[arg(long, value_name = "TIME")]
     pub hand_over: Option<String>,
+    /// What best-effort work is held to on this machine: time; one event of the PMU, or one that counts reads and one that counts writes, by name or number such as raw:0x17=reads,raw:0x18=writes; or what proves to count memory traffic, else time [default: auto]; --target linux only
+    #[arg(long, value_name = "WHAT")]
+    pub regulate_by: Option<RegulateBy>,
 }
 
 /// `ringfence runner`

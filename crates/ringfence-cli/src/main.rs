@@ -42,6 +42,7 @@ fn usage(error: &clap::Error) -> ExitCode {
 fn dispatch(command: Command) -> Result<Outcome, Failure> {
     match command {
         Command::Check(arguments) => commands::check::run(&arguments),
+        Command::Import(arguments) => commands::import::run(&arguments),
         Command::Plan(arguments) => commands::plan::run(&arguments),
         Command::Run(arguments) => commands::run::run(&arguments),
         Command::Report(arguments) => commands::report::run(&arguments),

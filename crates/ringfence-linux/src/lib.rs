@@ -8,6 +8,7 @@ pub mod enforcement;
 pub mod hierarchies;
 pub mod interruption;
 pub mod live;
+pub mod pmu;
 pub mod portable;
 pub mod recorder;
 pub mod ring;

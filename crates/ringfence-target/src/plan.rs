@@ -33,6 +33,9 @@ pub enum RegulatedBy {
     /// Time (duty cycle): what a gang tolerates becomes a share of each period, by a figure
     /// that only the run measures.
     Time,
+    /// Events that are traffic by what only the run measures; or time, as above, if none are asked
+    /// for and none can be counted.
+    Events,
 }
 
 /// One case.

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
+use ringfence_linux::run::RegulateBy;
 
 use super::machine::{Cores, cores};
 
@@ -15,6 +16,9 @@ pub struct Enforce {
     /// The case to enforce, if the scenario has several
     #[arg(long, value_name = "NAME")]
     pub case: Option<String>,
+    /// What best-effort work is held to; see `ringfence run --help`
+    #[arg(long, value_name = "WHAT", default_value = "auto")]
+    pub regulate_by: RegulateBy,
 }
 
 /// `ringfence exec`

@@ -22,10 +22,11 @@ pub fn run(arguments: &Enforce) -> Result<Outcome, Failure> {
     let error = |error: &dyn std::fmt::Display| Failure::Error(error.to_string());
     let folder = default_folder().map_err(|e| error(&e))?;
     let interruption = Interruption::watch().map_err(|e| error(&e))?;
-    let mut enforcement = Enforcement::start(&scenario, case, &folder).map_err(|e| match e {
-        EnforcementError::Case(cause) => failure(cause),
-        other => error(&other),
-    })?;
+    let mut enforcement = Enforcement::start(&scenario, case, &arguments.regulate_by, &folder)
+        .map_err(|e| match e {
+            EnforcementError::Case(cause) => failure(cause),
+            other => error(&other),
+        })?;
     for remark in enforcement.remarks() {
         eprintln!("{remark}");
     }

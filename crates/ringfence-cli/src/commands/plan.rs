@@ -16,11 +16,11 @@ use crate::outcome::{Failure, Outcome};
 pub fn run(arguments: &arguments::Plan) -> Result<Outcome, Failure> {
     let scenario = selection::load(&arguments.selection, &Disk)?;
     let target = Target::of(&arguments.target, &scenario)?;
-    show(&scenario, target, arguments.json)
+    show(&scenario, &target, arguments.json)
 }
 
 /// Prints the plan of a scenario.
-pub fn show(scenario: &Scenario, target: Target, json: bool) -> Result<Outcome, Failure> {
+pub fn show(scenario: &Scenario, target: &Target, json: bool) -> Result<Outcome, Failure> {
     let plan = target.plan(scenario)?;
     if json {
         print_json(&plan)?;
@@ -30,10 +30,10 @@ pub fn show(scenario: &Scenario, target: Target, json: bool) -> Result<Outcome, 
     Ok(Outcome::Pass)
 }
 
-fn text(plan: &Plan, target: Target) -> String {
+fn text(plan: &Plan, target: &Target) -> String {
     let (place, simulated) = match target {
         Target::Sim => (format!("the modelled {}", plan.platform), " simulated"),
-        Target::Linux { mode, .. } => (format!("this machine, gangs by {mode}"), ""),
+        Target::Linux(linux) => (format!("this machine, gangs by {}", linux.mode), ""),
     };
     let mut text = format!(
         "{} on {place}: {} cases of {}{simulated}, seed {}\n",
@@ -104,6 +104,11 @@ fn budget_text(budget: &BudgetPlan, regulated_by: RegulatedBy) -> String {
         ),
         (RegulatedBy::Time, ..) => {
             "applied as a share of time that the run measures (duty cycle)".into()
+        }
+        (RegulatedBy::Events, ..) => {
+            "applied as PMU events that the run proves to count traffic, or else \
+            as a share of time (duty cycle)"
+                .into()
         }
         _ => "not applied".into(),
     };

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use clap::ValueEnum;
-use ringfence_linux::run::{CaseError, Mode, RunError, Wanted};
+use ringfence_linux::run::{CaseError, Mode, RegulateBy, RunError, Wanted};
 use ringfence_scenario::model::Scenario;
 use ringfence_scenario::quantity;
 use ringfence_target::plan::{Plan, RegulatedBy};
@@ -12,17 +12,23 @@ use crate::arguments::{self, GangScheduler, TargetChoice};
 use crate::outcome::Failure;
 
 /// Where a scenario runs.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub enum Target {
     /// On the modelled board.
     Sim,
     /// On this machine.
-    Linux {
-        /// Who keeps gangs apart.
-        mode: Mode,
-        /// See [`ringfence_linux::run::RunOptions::hand_over_ns`].
-        hand_over_ns: Option<u64>,
-    },
+    Linux(Linux),
+}
+
+/// How it is run on this machine; see [`ringfence_linux::run::RunOptions`].
+#[derive(Debug, Clone)]
+pub struct Linux {
+    /// Who keeps gangs apart.
+    pub mode: Mode,
+    /// What is promised of hand-overs, if it is not what can be expected.
+    pub hand_over_ns: Option<u64>,
+    /// What best-effort work is held to.
+    pub regulate_by: RegulateBy,
 }
 
 impl Target {
@@ -32,9 +38,16 @@ impl Target {
     /// A flag of another target, no time, or a scenario that cannot be run there.
     pub fn of(choice: &TargetChoice, scenario: &Scenario) -> Result<Self, Failure> {
         let wrong = |problem: String| Failure::Error(format!("--hand-over: {problem}"));
-        if let (arguments::Target::Sim, Some(_)) = (choice.target, choice.gang_scheduler) {
+        let is_simulated = choice.target == arguments::Target::Sim;
+        if is_simulated && choice.gang_scheduler.is_some() {
             return Err(Failure::Error(
                 "--gang-scheduler: found it with --target sim, which has one only; use --target linux"
+                    .into(),
+            ));
+        }
+        if is_simulated && choice.regulate_by.is_some() {
+            return Err(Failure::Error(
+                "--regulate-by: found it with --target sim, which counts all traffic; use --target linux"
                     .into(),
             ));
         }
@@ -47,18 +60,19 @@ impl Target {
                 "found it with --target sim, which knows it from the platform; use --target linux"
                     .into(),
             )),
-            (arguments::Target::Linux, hand_over_ns) => Ok(Self::Linux {
+            (arguments::Target::Linux, hand_over_ns) => Ok(Self::Linux(Linux {
                 mode: mode(choice.gang_scheduler, scenario)?,
                 hand_over_ns,
-            }),
+                regulate_by: choice.regulate_by.clone().unwrap_or_default(),
+            })),
         }
     }
 
     /// Its name in records.
-    pub fn name(self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         match self {
             Self::Sim => "sim",
-            Self::Linux { .. } => "linux",
+            Self::Linux(_) => "linux",
         }
     }
 
@@ -68,21 +82,34 @@ impl Target {
         let scheduler = scheduler.map(|it| format!("--gang-scheduler {}", it.get_name()));
         let hand_over = choice.hand_over.as_ref();
         let hand_over = hand_over.map(|text| format!("--hand-over {text}"));
-        scheduler.into_iter().chain(hand_over).collect()
+        let regulate_by = choice.regulate_by.as_ref();
+        let regulate_by = regulate_by.map(|what| format!("--regulate-by {what}"));
+        let all = scheduler.into_iter().chain(hand_over).chain(regulate_by);
+        all.collect()
     }
 
     /// What a run of `scenario` would do there.
     ///
     /// # Errors
     /// A case has too many threads to be run.
-    pub fn plan(self, scenario: &Scenario) -> Result<Plan, Failure> {
+    pub fn plan(&self, scenario: &Scenario) -> Result<Plan, Failure> {
         let plan = match self {
             Self::Sim => ringfence_sim::plan::plan(scenario),
-            Self::Linux { mode, hand_over_ns } => Plan::of(scenario, RegulatedBy::Time, |case| {
-                ringfence_linux::run::claims(scenario, case, mode, hand_over_ns)
+            Self::Linux(linux) => Plan::of(scenario, linux.regulated_by(), |case| {
+                ringfence_linux::run::claims(scenario, case, linux.mode, linux.hand_over_ns)
             }),
         };
         plan.map_err(|error| Failure::Error(error.to_string()))
+    }
+}
+
+impl Linux {
+    /// What can be said of it before the run.
+    fn regulated_by(&self) -> RegulatedBy {
+        match (self.mode, &self.regulate_by) {
+            (Mode::SchedExt, RegulateBy::Auto | RegulateBy::Events(_)) => RegulatedBy::Events,
+            _ => RegulatedBy::Time,
+        }
     }
 }
 

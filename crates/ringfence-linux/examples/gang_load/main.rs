@@ -3,7 +3,7 @@
 //!
 //! `gang_load FOLDER NAME:MODE:MILLISECONDS[:BUDGET_NS]...` runs one load after the other, all
 //! under one scheduler, so they must have the same partitions and kind of budgets. With a budget,
-//! best-effort work of a CPU gets so much time of each period in which a gang runs. Each load writes to
+//! best-effort work of a CPU gets so much time of each period in which a gang of partition 0 runs. Each load writes to
 //! `FOLDER/NAME`:
 //!
 //! - `gangs.json`: the assignment that `tests/sched-trace/check` reads, when all members have joined
@@ -153,11 +153,13 @@ fn start(partitions: &[Vec<u16>], budgets: Option<Use<'_>>) -> Result<Scheduler,
 }
 
 fn add_gangs(scheduler: &mut Scheduler, wanted: &Wanted) -> Result<(), Box<dyn Error>> {
-    let tolerance = Tolerance {
-        reads: wanted.budget_ns.unwrap_or(u64::MAX),
-        ..Tolerance::UNLIMITED
-    };
     for gang in &wanted.setup.gangs {
+        // Gangs of other partitions tolerate everything.
+        let budget_ns = wanted.budget_ns.filter(|_| gang.partition == 0);
+        let tolerance = Tolerance {
+            reads: budget_ns.unwrap_or(u64::MAX),
+            ..Tolerance::UNLIMITED
+        };
         scheduler.add_priority(gang.partition, gang.priority, tolerance)?;
         scheduler.add_priority(gang.partition, gang.priority + 1, tolerance)?;
     }

@@ -109,6 +109,19 @@ impl Setup {
                 ])
             },
             "counted" => endless(Budgets::Counted),
+            // The gang of the other partition comes and goes, and tolerates everything.
+            "apart" => Setup {
+                partitions: vec![vec![0, 1], vec![2, 3]],
+                gangs: [
+                    endless(Budgets::Counted).gangs,
+                    vec![Gang {
+                        partition: 1,
+                        ..gang(20, &[Some(2)], 25_000, 2_000)
+                    }],
+                ]
+                .concat(),
+                ..endless(Budgets::Counted)
+            },
             "timed" => endless(Budgets::Timed),
             "fifo" => Self {
                 fifo: Some(1),

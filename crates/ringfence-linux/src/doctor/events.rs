@@ -2,7 +2,7 @@
 
 use super::check::{Check, Level};
 use super::machine_files::MachineFiles;
-use super::probe::EventProbe;
+use crate::pmu::{EventProbe, LOAD_LINES};
 
 const NAME: &str = "PMU events";
 
@@ -11,7 +11,7 @@ pub(super) fn check(machine: &MachineFiles, probed: &[EventProbe]) -> Check {
     let counting: Vec<&str> = probed
         .iter()
         .filter(|probe| probe.counts())
-        .map(|probe| probe.event)
+        .map(|probe| probe.event.as_str())
         .collect();
     let found = match (counting.as_slice(), unit(machine)) {
         ([], None) => "the system shows no PMU of the CPUs".to_owned(),
@@ -24,7 +24,7 @@ pub(super) fn check(machine: &MachineFiles, probed: &[EventProbe]) -> Check {
             Level::Usable,
             found,
             "known loads moved the counters by what they cause, and interrupts are taken: memory \
-             traffic can be held to budgets",
+             traffic can be held to budgets under sched_ext",
         );
     }
     let (level, why) = match counting.is_empty() {
@@ -46,11 +46,11 @@ pub(super) fn check(machine: &MachineFiles, probed: &[EventProbe]) -> Check {
 }
 
 /// Events that count memory traffic everywhere.
-pub fn traffic(probed: &[EventProbe]) -> Vec<&'static str> {
+pub fn traffic(probed: &[EventProbe]) -> Vec<String> {
     let good = probed
         .iter()
         .filter(|probe| probe.is_traffic && probe.counts());
-    good.map(|probe| probe.event).collect()
+    good.map(|probe| probe.event.clone()).collect()
 }
 
 /// The CPUs' unit, by the name that the kernel has for it.
@@ -70,13 +70,13 @@ fn with_reasons(found: String, probed: &[EventProbe]) -> String {
             (None, Some(computing), Some(missing)) => format!(
                 "it opens and does not count what happens: {computing} while computing, {missing} \
                  while missing {} lines",
-                super::probe::LOAD_LINES
+                LOAD_LINES
             ),
             _ => "it cannot be read".to_owned(),
         };
         match reasons.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, events)) => events.push(probe.event),
-            None => reasons.push((reason, vec![probe.event])),
+            Some((_, events)) => events.push(&probe.event),
+            None => reasons.push((reason, vec![&probe.event])),
         }
     }
     let reasons = reasons

@@ -27,10 +27,11 @@ mod tracepoints;
 pub use control_groups::usable_freezers;
 use serde::Serialize;
 
+use crate::pmu::EventProbe;
 use check::Check;
 use machine_files::MachineFiles;
 use modes::Mode;
-use probe::{EventProbe, Probed};
+use probe::Probed;
 use real_time_threads::RealTimeThread;
 
 /// Version of [`Examination`] as JSON.

@@ -30,9 +30,11 @@ pub enum Regulation {
     DutyCycle,
 }
 
+const PORTABLE: &str = "portable";
+
 /// The two modes, the better one first. `traffic` are the events that count memory traffic.
-pub fn modes(checks: &[Check], traffic: &[&'static str]) -> Vec<Mode> {
-    let mode = |name, needs: &[&str]| {
+pub fn modes(checks: &[Check], traffic: &[String]) -> Vec<Mode> {
+    let mode = |name, needs: &[&str], traffic: &[String]| {
         let unmet = needs
             .iter()
             .filter_map(|need| checks.iter().find(|check| check.name == *need))
@@ -40,7 +42,10 @@ pub fn modes(checks: &[Check], traffic: &[&'static str]) -> Vec<Mode> {
         let mut missing: Vec<String> = unmet.map(text).collect();
         let works = missing.is_empty();
         if works && traffic.is_empty() {
-            missing.push("a PMU event that counts memory traffic".into());
+            missing.push(match name {
+                PORTABLE => "traffic is counted under sched_ext only".into(),
+                _ => "a PMU event that counts memory traffic".into(),
+            });
         }
         Mode {
             name,
@@ -48,22 +53,27 @@ pub fn modes(checks: &[Check], traffic: &[&'static str]) -> Vec<Mode> {
             regulation: works.then(|| match traffic {
                 [] => Regulation::DutyCycle,
                 events => Regulation::PmuEvents {
-                    events: events.iter().map(|&event| event.to_owned()).collect(),
+                    events: events.to_vec(),
                 },
             }),
             missing,
         }
     };
     vec![
-        mode("sched_ext", &["kernel", "sched_ext", "BPF tracepoints"]),
         mode(
-            "portable",
+            "sched_ext",
+            &["kernel", "sched_ext", "BPF tracepoints"],
+            traffic,
+        ),
+        mode(
+            PORTABLE,
             &[
                 "kernel",
                 "scheduler classes",
                 "BPF tracepoints",
                 "control groups",
             ],
+            &[],
         ),
     ]
 }

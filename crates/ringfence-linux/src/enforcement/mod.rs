@@ -20,7 +20,7 @@ use ringfence_workloads::clock;
 use crate::changes::lock::{Lock, LockError};
 use crate::live::{Activity, Board, Publication, Subject};
 use crate::run::in_kernel::KernelGangs;
-use crate::run::{CaseError, Mode, Wanted};
+use crate::run::{CaseError, Mode, RegulateBy, Wanted};
 use crate::scheduler::SharedMembers;
 pub use file::{Enforced, EnforcedGang, FindError};
 
@@ -67,13 +67,15 @@ pub struct Enforcement {
 }
 
 impl Enforcement {
-    /// Begins to schedule the gangs of `case`, and tells others in `folder`.
+    /// Begins to schedule the gangs of `case`, with best-effort work held to what `regulate_by`
+    /// says, and tells others in `folder`.
     ///
     /// # Errors
     /// Another ringfence is at work, or the machine cannot do it.
     pub fn start(
         scenario: &Scenario,
         case: &Case,
+        regulate_by: &RegulateBy,
         folder: &Path,
     ) -> Result<Self, EnforcementError> {
         if case.scheduling != Scheduling::Gang {
@@ -90,7 +92,8 @@ impl Enforcement {
         }
         Wanted::Only(Mode::SchedExt).choose()?;
         let gangs: Vec<&Gang> = case.gangs.iter().map(|&g| &scenario.gangs[g]).collect();
-        let mut scheduled = KernelGangs::start(scenario, case, &gangs, clock::now_ns())?;
+        let mut scheduled =
+            KernelGangs::start(scenario, case, &gangs, clock::now_ns(), regulate_by)?;
         let members = scheduled
             .scheduler()
             .share_members(&pinned)

@@ -10,7 +10,7 @@ use ringfence_workloads::job_log::ThreadId;
 
 use super::in_kernel::KernelGangs;
 use super::portable::PortableGangs;
-use super::{CaseError, Mode, RunOptions};
+use super::{CaseError, Mode, RegulateBy, RunOptions};
 use crate::live::Board;
 use crate::recorder::Recorder;
 use crate::scheduler::Event;
@@ -42,10 +42,23 @@ impl Enforcer {
         match (case.scheduling, options.mode) {
             (Scheduling::FixedPriority, _) => Ok(Self::FixedPriority),
             (Scheduling::Gang, Mode::SchedExt) => {
-                let gangs = KernelGangs::start(scenario, case, &workload.gangs, origin_ns)?;
+                let gangs = KernelGangs::start(
+                    scenario,
+                    case,
+                    &workload.gangs,
+                    origin_ns,
+                    options.regulate_by,
+                )?;
                 Ok(Self::Kernel(Box::new(gangs)))
             }
             (Scheduling::Gang, Mode::Portable) => {
+                if let RegulateBy::Events(_) = options.regulate_by {
+                    return Err(CaseError::Unsupported(
+                        "--regulate-by: found events of the PMU with the portable scheduler, which \
+                         can hold best-effort work to time only; use --regulate-by time, or sched-ext"
+                            .into(),
+                    ));
+                }
                 let setting = (scenario, case, workload);
                 let board = Arc::clone(board);
                 let gangs =

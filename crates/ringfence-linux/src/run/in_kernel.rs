@@ -2,21 +2,24 @@
 
 use ringfence_scenario::model::{self, Case, Gang, Scenario, ShareLimit};
 
-use super::{CaseError, duty_cycle};
+use super::CaseError;
+use super::regulate_by::{Meter, RegulateBy};
 use crate::ring::Ring;
-use crate::scheduler::{Counters, Event, Membership, Regulation, Scheduler, Share, Tolerance, Use};
+use crate::scheduler::{Counters, Event, Membership, Regulation, Scheduler, Share, Tolerance};
 
 /// One gang at a time in each partition of a scenario, until it is dropped.
 pub struct KernelGangs {
     scheduler: Scheduler,
     events: Ring<Event>,
+    /// What best-effort work is held to; it counts until it is dropped.
+    _meter: Option<Meter>,
     /// What is to be said of the regulation.
     remarks: Vec<String>,
 }
 
 impl KernelGangs {
     /// Begins to schedule `gangs` of a case, whose windows of the share limit begin at
-    /// `origin_ns`.
+    /// `origin_ns`, with best-effort work held to what `regulate_by` says.
     ///
     /// # Errors
     /// The kernel refuses it.
@@ -25,7 +28,14 @@ impl KernelGangs {
         case: &Case,
         gangs: &[&Gang],
         origin_ns: u64,
+        regulate_by: &RegulateBy,
     ) -> Result<Self, CaseError> {
+        let cpus: Vec<u16> = (0..scenario.platform.cores).collect();
+        // Before the scheduler is there, which keeps time from what measures.
+        let mut meter = match is_regulated(case, gangs) {
+            true => Some(Meter::prove(regulate_by, &cpus)?),
+            false => None,
+        };
         let mut scheduler = Scheduler::load()?;
         let share = match scenario.share {
             ShareLimit::Off => None,
@@ -43,33 +53,31 @@ impl KernelGangs {
         }
         let events = scheduler.events()?;
         scheduler.attach()?;
-        let is_regulated = is_regulated(case, gangs);
-        let (mut full, mut remarks) = (u64::MAX, Vec::new());
-        if is_regulated {
-            full = duty_cycle::full_bytes_per_second()?;
-            let cpus: Vec<u16> = (0..scenario.platform.cores).collect();
+        let period_ns = scenario.regulation.period_ns;
+        let tolerance = |gang: &&Gang| match &meter {
+            Some(meter) => meter.strictest(gangs, (gang.partition, gang.priority), period_ns),
+            None => Tolerance::UNLIMITED,
+        };
+        let tolerances: Vec<Tolerance> = gangs.iter().map(tolerance).collect();
+        let mut remarks = Vec::new();
+        if let Some(meter) = &mut meter {
+            meter.start(&cpus, &tolerances)?;
             scheduler.regulate(Regulation {
                 cpus: &cpus,
-                period_ns: scenario.regulation.period_ns,
+                period_ns,
                 sample_every: 0,
-                by: Use::Time,
+                by: meter.used(),
             })?;
-            remarks.push(duty_cycle::remark(full));
+            remarks.push(meter.remark(&tolerances));
         }
-        for gang in gangs {
-            let tolerance = match is_regulated {
-                true => {
-                    let place = (gang.partition, gang.priority);
-                    duty_cycle::strictest(gangs, place, scenario.regulation.period_ns, full)
-                }
-                false => Tolerance::UNLIMITED,
-            };
+        for (gang, tolerance) in gangs.iter().zip(tolerances) {
             let member = membership(gang);
             scheduler.add_priority(member.partition, member.priority, tolerance)?;
         }
         Ok(Self {
             scheduler,
             events,
+            _meter: meter,
             remarks,
         })
     }

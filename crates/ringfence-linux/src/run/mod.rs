@@ -11,6 +11,7 @@ mod launch;
 mod live_view;
 pub mod mode;
 mod portable;
+pub mod regulate_by;
 #[cfg(test)]
 mod tests;
 
@@ -26,6 +27,7 @@ use ringfence_workloads::job_log::JobLogError;
 
 use crate::{portable as portable_mode, scheduler};
 pub use mode::{Mode, Wanted};
+pub use regulate_by::RegulateBy;
 
 /// How to run a scenario.
 #[derive(Clone, Copy)]
@@ -38,6 +40,8 @@ pub struct RunOptions<'a> {
     pub guard: &'a [OsString],
     /// Who keeps gangs apart; see [`Wanted::choose`].
     pub mode: Mode,
+    /// What best-effort work is held to.
+    pub regulate_by: &'a RegulateBy,
     /// What the record promises of hand-overs; see [`claims`].
     pub hand_over_ns: Option<u64>,
     /// Told now and then which case runs, and for how many nanoseconds.

@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 use ringfence_linux::doctor::check::Level;
 use ringfence_linux::doctor::modes::Regulation;
-use ringfence_linux::doctor::probe::{EventProbe, Probed};
+use ringfence_linux::doctor::probe::Probed;
+use ringfence_linux::pmu::EventProbe;
 
 use crate::machines::{BOARD, SERVER};
 use crate::{all_classes, event, examined, expect, no_classes};
@@ -112,7 +113,7 @@ fn without_traffic_events_time_stands_in_and_is_called_so() {
         expect(&found, "PMU events", state, &[word]);
         let mode = &found.modes[1];
         assert_eq!(mode.regulation, Some(Regulation::DutyCycle));
-        assert_eq!(mode.missing, ["a PMU event that counts memory traffic"]);
+        assert_eq!(mode.missing, ["traffic is counted under sched_ext only"]);
     }
 }
 

@@ -160,7 +160,7 @@ pub const SERVER: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn an_old_board_keeps_gangs_apart_in_portable_mode_by_what_its_pmu_counts() {
+fn an_old_board_keeps_gangs_apart_in_portable_mode_and_throttles_by_time() {
     let probed = Probed {
         classes: all_classes(),
         events: vec![
@@ -240,13 +240,12 @@ fn an_old_board_keeps_gangs_apart_in_portable_mode_by_what_its_pmu_counts() {
         panic!("{:?}", found.modes);
     };
     assert!(!sched_ext.works && portable.works);
+    // The agent cannot use what its PMU counts.
+    assert_eq!(portable.regulation, Some(Regulation::DutyCycle));
     assert_eq!(
-        portable.regulation,
-        Some(Regulation::PmuEvents {
-            events: vec!["l2d_cache_refill".into()]
-        })
+        portable.missing,
+        ["traffic is counted under sched_ext only"]
     );
-    assert!(portable.missing.is_empty());
     assert!(found.is_fit());
 }
 
@@ -315,7 +314,10 @@ fn a_server_has_everything_but_quiet() {
     expect(&found, "real-time threads", Level::Usable, &["none"]);
     expect(&found, "GPU", Level::Limited, &["NVIDIA A2"]);
     assert!(found.modes.iter().all(|mode| mode.works));
-    assert!(found.modes.iter().all(|mode| mode.missing.is_empty()));
+    assert!(found.modes[0].missing.is_empty());
+    assert!(
+        matches!(&found.modes[0].regulation, Some(Regulation::PmuEvents { events }) if !events.is_empty())
+    );
 }
 
 #[test]

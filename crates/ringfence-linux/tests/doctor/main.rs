@@ -10,8 +10,9 @@ use std::path::Path;
 
 use ringfence_linux::doctor::check::{Check, Level};
 use ringfence_linux::doctor::machine_files::MachineFiles;
-use ringfence_linux::doctor::probe::{ClassProbe, EventProbe, Probed};
+use ringfence_linux::doctor::probe::{ClassProbe, Probed};
 use ringfence_linux::doctor::{Examination, examine};
+use ringfence_linux::pmu::EventProbe;
 
 /// Writes the files of a machine, by path.
 fn write(root: &Path, files: &[(&str, &str)]) {
@@ -67,9 +68,9 @@ fn no_classes() -> Vec<ClassProbe> {
     classes
 }
 
-fn event(event: &'static str, is_traffic: bool, counts_on: &str) -> EventProbe {
+fn event(event: &str, is_traffic: bool, counts_on: &str) -> EventProbe {
     EventProbe {
-        event,
+        event: event.into(),
         is_traffic,
         computing: Some(12),
         missing: Some(300_000),

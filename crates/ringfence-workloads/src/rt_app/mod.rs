@@ -36,13 +36,13 @@ pub enum Error {
     },
 }
 
-/// The scenario file of a workload file. Its platform is still to be chosen, which a
-/// comment says.
+/// The scenario file of a workload file, on `platform`: the name of a built-in one, or the path
+/// of a file as seen from the scenario's.
 ///
 /// # Errors
 /// When a scenario cannot say what the workload is.
-pub fn import(text: &str) -> Result<String, Error> {
+pub fn import(text: &str, platform: &str) -> Result<String, Error> {
     let file = json::parse(text)?;
     let workload = workload::read(&file)?;
-    Ok(scenario::write(&workload))
+    Ok(scenario::write(&workload, platform))
 }

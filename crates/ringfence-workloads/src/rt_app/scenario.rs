@@ -5,15 +5,14 @@ use std::fmt::Write as _;
 use super::workload::{Task, Workload};
 
 /// The file's text. A text has no end, so that writing to it cannot fail.
-pub(super) fn write(workload: &Workload) -> String {
+pub(super) fn write(workload: &Workload, platform: &str) -> String {
     let mut text = format!(
         "# Imported from a workload file of rt-app.\n\n\
          [scenario]\n\
          name = \"rt-app\"\n\
-         # The machine: one that `ringfence platforms` lists, or a description of this one,\n\
-         # which `ringfence calibrate -o this-machine.toml` writes.\n\
-         platform = \"this-machine.toml\"\n\
+         platform = {}\n\
          duration = \"{} s\"\n",
+        quoted(platform),
         workload.duration_s
     );
     for priority in (1..=99).rev() {

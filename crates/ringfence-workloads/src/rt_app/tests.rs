@@ -8,11 +8,12 @@ use ringfence_scenario::model::{Overrun, Program, Scenario};
 
 use super::import;
 
+const BOARD: &str = "raspberry-pi-3";
+
 /// The scenario on a board of four cores.
 fn scenario(text: &str) -> Scenario {
-    let imported = import(text).unwrap();
-    let on_a_board = imported.replace("this-machine.toml", "raspberry-pi-3");
-    ringfence_scenario::parse(&on_a_board, "imported.toml", Path::new(""), &NoFiles)
+    let imported = import(text, BOARD).unwrap();
+    ringfence_scenario::parse(&imported, "imported.toml", Path::new(""), &NoFiles)
         .unwrap_or_else(|problems| panic!("{problems:?}\n{imported}"))
 }
 
@@ -165,7 +166,7 @@ fn what_a_scenario_cannot_say_is_refused_by_its_key() {
             "tasks.t.colour: rt-app's documentation has no such key",
         ),
     ] {
-        let error = import(&with(event)).unwrap_err().to_string();
+        let error = import(&with(event), BOARD).unwrap_err().to_string();
         assert!(error.contains(expected), "{event}: {error}");
     }
     for (file, expected) in [
@@ -203,7 +204,7 @@ fn what_a_scenario_cannot_say_is_refused_by_its_key() {
             "tasks.x: it never runs",
         ),
     ] {
-        let error = import(file).unwrap_err().to_string();
+        let error = import(file, BOARD).unwrap_err().to_string();
         assert!(error.contains(expected), "{file}: {error}");
     }
 }
@@ -276,7 +277,7 @@ proptest! {
     #[test]
     fn any_text_is_imported_or_refused(text in ".{0,200}", pieces in prop::collection::vec(
         prop::sample::select(vec!["{", "}", "[", "]", "\"", "\\", ",", ":", "/*", "*/", "//", "\n", "tasks", "run", "1", "ü"]), 0..40)) {
-        let _ = import(&text);
-        let _ = import(&pieces.concat());
+        let _ = import(&text, BOARD);
+        let _ = import(&pieces.concat(), BOARD);
     }
 }

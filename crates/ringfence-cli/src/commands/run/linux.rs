@@ -4,17 +4,17 @@ use std::cell::RefCell;
 use std::fs;
 use std::io::Write;
 
-use ringfence_linux::run::{Mode, RunError, RunOptions};
+use ringfence_linux::run::{RunError, RunOptions};
 use ringfence_record::Writer;
 use ringfence_scenario::model::Scenario;
 
+use crate::commands::target::Linux;
 use crate::progress::CaseBars;
 
 /// Runs every case, one after the other; this program, started again, does the work.
 pub fn run<W: Write>(
     scenario: &Scenario,
-    mode: Mode,
-    hand_over_ns: Option<u64>,
+    how: &Linux,
     bars: &CaseBars,
     writer: &mut Writer<W>,
 ) -> Result<(), RunError> {
@@ -25,8 +25,9 @@ pub fn run<W: Write>(
     let options = RunOptions {
         runner: &runner,
         guard: &guard,
-        mode,
-        hand_over_ns,
+        mode: how.mode,
+        regulate_by: &how.regulate_by,
+        hand_over_ns: how.hand_over_ns,
         progress: &|case, ran_ns| bars.reached(case, ran_ns),
         measured: &|case, text| measured.borrow_mut().push(format!("{case}: {text}")),
     };

@@ -24,9 +24,9 @@ pub fn run(arguments: &Run) -> Result<Outcome, Failure> {
     let scenario = selection::load(&arguments.selection, &inputs)?;
     let target = Target::of(&arguments.target, &scenario)?;
     if arguments.dry_run {
-        return plan::show(&scenario, target, arguments.json);
+        return plan::show(&scenario, &target, arguments.json);
     }
-    if let (Target::Linux { .. }, Some(flag)) = (target, simulated_only(arguments)) {
+    if let (Target::Linux(_), Some(flag)) = (&target, simulated_only(arguments)) {
         return Err(Failure::Error(format!(
             "{flag}: found it with --target linux, expected it with --target sim only"
         )));
@@ -41,8 +41,8 @@ pub fn run(arguments: &Run) -> Result<Outcome, Failure> {
             output.display()
         )));
     }
-    let header = header(&scenario, target, overrides(arguments), inputs.into_read());
-    record(&scenario, &header, target, arguments, &output)?;
+    let header = header(&scenario, &target, overrides(arguments), inputs.into_read());
+    record(&scenario, &header, &target, arguments, &output)?;
     if !arguments.json {
         eprintln!("record: {}", output.display());
     }
@@ -52,7 +52,7 @@ pub fn run(arguments: &Run) -> Result<Outcome, Failure> {
 fn record(
     scenario: &Scenario,
     header: &Header,
-    target: Target,
+    target: &Target,
     arguments: &Run,
     output: &Path,
 ) -> Result<(), Failure> {
@@ -72,10 +72,8 @@ fn record(
     let mut writer = Writer::new(file, header).map_err(|error| failed(&error))?;
     let result = match target {
         Target::Sim => sim::run(scenario, arguments, &bars, &mut writer).map_err(|e| failed(&e)),
-        Target::Linux { mode, hand_over_ns } => {
-            linux::run(scenario, mode, hand_over_ns, &bars, &mut writer)
-                .map_err(|error| linux_failure(error, failed))
-        }
+        Target::Linux(linux) => linux::run(scenario, linux, &bars, &mut writer)
+            .map_err(|error| linux_failure(error, failed)),
     };
     bars.clear();
     result?;
@@ -122,13 +120,13 @@ fn simulated_only(arguments: &Run) -> Option<&'static str> {
 
 fn header(
     scenario: &Scenario,
-    target: Target,
+    target: &Target,
     overrides: Vec<String>,
     inputs: Vec<Input>,
 ) -> Header {
     let (platform, kernel) = match target {
         Target::Sim => (scenario.platform.name.clone(), None),
-        Target::Linux { .. } => (linux::machine(), Some(linux::kernel())),
+        Target::Linux(_) => (linux::machine(), Some(linux::kernel())),
     };
     Header {
         target: target.name().into(),

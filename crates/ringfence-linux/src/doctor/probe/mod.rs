@@ -1,17 +1,15 @@
 //! What only trying tells. Nothing of it is there any more afterwards.
 
 mod classes;
-mod events;
-mod load;
 
 use std::path::Path;
 
-use serde::Serialize;
-
 use super::machine_files::MachineFiles;
 use super::sched_ext;
+use crate::pmu::{Event, EventProbe, Prover};
 use crate::recorder::Recorder;
 use crate::scheduler::Scheduler;
+use crate::sys;
 
 /// What came of trying; nothing where the machine is known by its files only.
 #[derive(Debug, Clone, Default)]
@@ -37,46 +35,27 @@ pub struct ClassProbe {
     pub refusal: Option<String>,
 }
 
-/// What an event counted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct EventProbe {
-    /// Its name.
-    pub event: &'static str,
-    /// Whether it is memory traffic, which budgets can be held by.
-    pub is_traffic: bool,
-    /// Count while a loop computed in registers; none where it could not be opened.
-    pub computing: Option<u64>,
-    /// Count while as many lines as [`LOAD_LINES`] were changed that no cache held.
-    pub missing: Option<u64>,
-    /// CPUs where both counts are what such loads cause, as a list.
-    pub counts_on: String,
-    /// CPUs that were tried, as a list.
-    pub tried_on: String,
-    /// What the system said against opening it.
-    pub refusal: Option<String>,
-}
-
-impl EventProbe {
-    /// Whether it counts on every CPU that was tried.
-    pub fn counts(&self) -> bool {
-        !self.tried_on.is_empty() && self.counts_on == self.tried_on
-    }
-}
-
-pub use load::LINES as LOAD_LINES;
-
 impl Probed {
     /// Tries everything on this machine, which takes a few seconds where there are events.
     pub fn this_machine() -> Self {
         let machine = MachineFiles::below(Path::new("/"));
         Self {
             classes: classes::probe(),
-            events: events::probe(&machine),
+            events: events(&machine),
             scheduler: load_scheduler(&machine),
             recorder: Some(load_recorder()),
             resolution_ns: resolution_ns(),
         }
     }
+}
+
+/// Tries each event on each CPU that this process may use.
+fn events(machine: &MachineFiles) -> Vec<EventProbe> {
+    let cpus = sys::affinity(0).unwrap_or_default();
+    let mut prover = Prover::of(machine);
+    Event::all()
+        .map(|event| prover.prove(&event, &cpus))
+        .collect()
 }
 
 /// Has the kernel check our scheduler, if it has the class for it, and lets go of it.

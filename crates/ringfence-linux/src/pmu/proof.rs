@@ -3,68 +3,47 @@
 use std::io;
 
 use ringfence_workloads::cpu;
+use serde::Serialize;
 
 use super::load::{self, LINES, Memory, TURNS};
-use super::{EventProbe, MachineFiles};
-use crate::counters::{CpuCounters, Generic, Source};
+use super::{Counts, Event};
+use crate::counters::{CpuCounters, Source};
+use crate::doctor::machine_files::MachineFiles;
 use crate::sys;
 
-/// An event, and how much of it the loads cause.
-struct Event {
-    name: &'static str,
-    source: Source,
-    expects: Expects,
+/// What an event counted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct EventProbe {
+    /// Its name.
+    pub event: String,
+    /// Whether it is memory traffic, which budgets can be held by.
+    pub is_traffic: bool,
+    /// Count while a loop computed in registers; none where it could not be opened.
+    pub computing: Option<u64>,
+    /// Count while as many lines as [`super::LOAD_LINES`] were changed that no cache held.
+    pub missing: Option<u64>,
+    /// CPUs where both counts are what such loads cause, as a list.
+    pub counts_on: String,
+    /// CPUs that were tried, as a list.
+    pub tried_on: String,
+    /// What the system said against opening it.
+    pub refusal: Option<String>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Expects {
-    /// Some for each turn of the loop that computes.
-    Turns,
-    /// About one for each line that is missed, and few for turns.
-    Lines,
-}
-
-const GENERIC: [Event; 3] = [
-    Event {
-        name: "cycles",
-        source: Source::Generic(Generic::Cycles),
-        expects: Expects::Turns,
-    },
-    Event {
-        name: "instructions",
-        source: Source::Generic(Generic::Instructions),
-        expects: Expects::Turns,
-    },
-    Event {
-        name: "cache-misses",
-        source: Source::Generic(Generic::CacheMisses),
-        expects: Expects::Lines,
-    },
-];
-
-/// Common events of Arm's PMU (Arm Architecture Reference Manual, PMU events).
-const ARM: [Event; 4] = [
-    arm("l2d_cache_refill", 0x17),
-    arm("l2d_cache_wb", 0x18),
-    arm("l3d_cache_refill", 0x2a),
-    arm("bus_access", 0x19),
-];
-
-const fn arm(name: &'static str, code: u64) -> Event {
-    Event {
-        name,
-        source: Source::Pmu(code),
-        expects: Expects::Lines,
+impl EventProbe {
+    /// Whether it counts on every CPU that was tried.
+    pub fn counts(&self) -> bool {
+        !self.tried_on.is_empty() && self.counts_on == self.tried_on
     }
 }
 
-impl Event {
+impl Counts {
     /// Whether the counts are what the loads cause. Prefetches, speculation, page tables and
     /// what interrupts do add to them; a cache above the one that is counted takes from them.
-    fn is_plausible(&self, computing: u64, missing: u64) -> bool {
-        match self.expects {
-            Expects::Turns => (TURNS / 8..=TURNS * 256).contains(&computing) && missing > LINES / 8,
-            Expects::Lines => {
+    fn is_plausible(self, computing: u64, missing: u64) -> bool {
+        match self {
+            Self::Use => (TURNS / 8..=TURNS * 256).contains(&computing) && missing > LINES / 8,
+            Self::Reads | Self::Writes | Self::Both => {
                 (LINES / 8..=LINES * 32).contains(&missing) && missing / 4 > computing
             }
         }
@@ -74,33 +53,39 @@ impl Event {
 /// An interrupt each so many is what a regulator asks for; an event that cannot is no use.
 const QUANTUM: u64 = 1 << 16;
 
-/// Tries each event on each CPU that this process may use.
-pub fn probe(machine: &MachineFiles) -> Vec<EventProbe> {
-    let cpus = sys::affinity(0).unwrap_or_default();
-    let arm: &[Event] = match cfg!(target_arch = "aarch64") {
-        true => &ARM,
-        false => &[],
-    };
-    let mut memory = None;
-    let events = GENERIC.iter().chain(arm);
-    let probed = events.map(|event| {
+/// Proves events. What it needs for that is made once, and only if there is one to prove.
+pub struct Prover<'a> {
+    machine: &'a MachineFiles,
+    memory: Option<Memory>,
+}
+
+impl<'a> Prover<'a> {
+    /// One that knows how large the caches of `machine` are, which is this one.
+    pub fn of(machine: &'a MachineFiles) -> Self {
+        Self {
+            machine,
+            memory: None,
+        }
+    }
+
+    /// Tries an event on each of `cpus`. The thread that does so goes there.
+    pub fn prove(&mut self, event: &Event, cpus: &[u16]) -> EventProbe {
         // An event that the machine does not have is not worth any memory.
-        let opened = CpuCounters::open(event.source, QUANTUM, &cpus[..cpus.len().min(1)]);
-        match opened {
+        match CpuCounters::open(event.source, QUANTUM, &cpus[..cpus.len().min(1)]) {
             Err(error) => refused(event, &error),
             Ok(_) => {
-                let memory = memory.get_or_insert_with(|| Memory::of(machine));
-                probe_event(event, &cpus, memory)
+                let machine = self.machine;
+                let memory = self.memory.get_or_insert_with(|| Memory::of(machine));
+                probe_event(event, cpus, memory)
             }
         }
-    });
-    probed.collect()
+    }
 }
 
 fn refused(event: &Event, error: &io::Error) -> EventProbe {
     EventProbe {
-        event: event.name,
-        is_traffic: event.expects == Expects::Lines,
+        event: event.name.clone().into_owned(),
+        is_traffic: event.counts.is_traffic(),
         computing: None,
         missing: None,
         counts_on: String::new(),
@@ -129,11 +114,11 @@ fn probe_event(event: &Event, cpus: &[u16], memory: &mut Memory) -> EventProbe {
         let Ok((computing, missing)) = counted else {
             continue;
         };
-        if event.is_plausible(computing, missing) {
+        if event.counts.is_plausible(computing, missing) {
             good.push(cpu);
         }
         // Of several CPUs the one that does not count is told of.
-        if probed.computing.is_none() || !event.is_plausible(computing, missing) {
+        if probed.computing.is_none() || !event.counts.is_plausible(computing, missing) {
             probed.computing = Some(computing);
             probed.missing = Some(missing);
         }
@@ -167,22 +152,22 @@ mod tests {
 
     #[test]
     fn counts_that_the_loads_cannot_have_caused_are_not_believed() {
-        let [cycles, _, misses] = &GENERIC;
-        for (event, computing, missing, is_plausible) in [
-            (cycles, TURNS * 4, LINES * 200, true),
-            (cycles, 0, 0, false),
-            (cycles, TURNS * 4, 0, false),
-            (cycles, 100, LINES * 200, false),
-            (misses, 1_000, LINES, true),
-            (misses, 1_000, LINES * 2, true),
-            (misses, 0, 0, false),
-            (misses, 1_000, LINES / 20, false),
+        for (counts, computing, missing, is_plausible) in [
+            (Counts::Use, TURNS * 4, LINES * 200, true),
+            (Counts::Use, 0, 0, false),
+            (Counts::Use, TURNS * 4, 0, false),
+            (Counts::Use, 100, LINES * 200, false),
+            (Counts::Reads, 1_000, LINES, true),
+            (Counts::Writes, 1_000, LINES * 2, true),
+            (Counts::Both, 1_000, LINES * 8, true),
+            (Counts::Reads, 0, 0, false),
+            (Counts::Reads, 1_000, LINES / 20, false),
             // One that counts something else, such as cycles.
-            (misses, LINES, LINES * 2, false),
-            (misses, 1_000, LINES * 200, false),
+            (Counts::Reads, LINES, LINES * 2, false),
+            (Counts::Reads, 1_000, LINES * 200, false),
         ] {
-            let found = event.is_plausible(computing, missing);
-            assert_eq!(found, is_plausible, "{} {computing} {missing}", event.name);
+            let found = counts.is_plausible(computing, missing);
+            assert_eq!(found, is_plausible, "{counts:?} {computing} {missing}");
         }
     }
 

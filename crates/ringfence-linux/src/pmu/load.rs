@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use super::MachineFiles;
+use crate::doctor::machine_files::MachineFiles;
 
 /// Turns of the loop that computes; each of a few instructions.
 pub const TURNS: u64 = 1 << 22;

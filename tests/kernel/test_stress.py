@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+"""Gangs beside a program that does with threads whatever a scheduler may trip over: minutes of it.
+
+Part of `make test-kernels` only.
+"""
+
+import tempfile
+import unittest
+from pathlib import Path
+
+import guest_programs
+import matrix
+
+STRESS_NG = "stress-ng/stress-ng"
+# What it is linked with beside the C library. Its graphics are not used.
+LIBRARIES = """
+    libapparmor1 libbsd0 libcrypt1 libdrm2 libegl1 libexpat1 libffi8 libgbm1 libgles2 libglvnd0 libipsec-mb1
+    libjpeg62-turbo libjudydebian1 libkmod2 liblzma5 libmd0 libsctp1 libssl3 libwayland-server0 libxcb-randr0
+    libxxhash0 libzstd1 zlib1g
+""".split()
+# These lock up a CPU by real-time threads of the kernel's own classes, which outrank all gangs.
+LEFT_OUT = "softlockup"
+SECONDS_EACH = 3
+TIMEOUT_S = 1800
+
+
+class Stress(unittest.TestCase):
+    kernel = None
+
+    def test_all_that_stresses_a_scheduler(self):
+        programs = [guest_programs.GANG_LOAD]
+        guest = guest_programs.guest(self.kernel, programs, programs=(STRESS_NG,), library_packages=LIBRARIES)
+        self.addCleanup(guest.stop)
+        script = f"""
+            set -e
+            mkdir /out
+            gang_load /out load:hand-overs:1000000 &
+            while [ ! -e /out/load/go ]; do sleep 0.05; done
+            stress-ng --class scheduler --exclude {LEFT_OUT} --sequential 4 --timeout {SECONDS_EACH}
+            echo still $(cat /sys/kernel/sched_ext/state)
+            kill $!
+        """
+        outcome = guest.run(script, timeout_s=TIMEOUT_S)
+        self.assertEqual(outcome.why_failed, "", outcome.output)
+        self.assertIn("successful run completed", outcome.output)
+        self.assertIn("still enabled", outcome.output)
+
+
+def load_tests(loader, tests, pattern):
+    return matrix.on_kernels(loader, Stress, by_default=())
