@@ -11,6 +11,7 @@ use ringfence_workloads::job_log::ThreadId;
 use super::in_kernel::KernelGangs;
 use super::portable::PortableGangs;
 use super::{CaseError, Mode, RegulateBy, RunOptions};
+use crate::changes::lock::{Lock, default_folder};
 use crate::live::Board;
 use crate::recorder::Recorder;
 use crate::scheduler::Event;
@@ -20,8 +21,13 @@ use crate::sys;
 pub enum Enforcer {
     /// SCHED_FIFO: priority by priority on each core, gangs side by side.
     FixedPriority,
-    /// One gang at a time in each partition, by the kernel.
-    Kernel(Box<KernelGangs>),
+    /// One gang at a time in each partition, by the kernel; no other ringfence is at work.
+    Kernel {
+        /// The gangs.
+        gangs: Box<KernelGangs>,
+        /// Held as long.
+        _lock: Lock,
+    },
     /// The same from user space.
     Portable(Box<PortableGangs>),
 }
@@ -42,6 +48,7 @@ impl Enforcer {
         match (case.scheduling, options.mode) {
             (Scheduling::FixedPriority, _) => Ok(Self::FixedPriority),
             (Scheduling::Gang, Mode::SchedExt) => {
+                let lock = default_folder().and_then(|it| Lock::take(&it, "ringfence run"))?;
                 let gangs = KernelGangs::start(
                     scenario,
                     case,
@@ -49,7 +56,10 @@ impl Enforcer {
                     origin_ns,
                     options.regulate_by,
                 )?;
-                Ok(Self::Kernel(Box::new(gangs)))
+                Ok(Self::Kernel {
+                    gangs: Box::new(gangs),
+                    _lock: lock,
+                })
             }
             (Scheduling::Gang, Mode::Portable) => {
                 if let RegulateBy::Events(_) = options.regulate_by {
@@ -76,7 +86,7 @@ impl Enforcer {
         let tid = thread.thread.cast_signed();
         match self {
             Self::Portable(gangs) => gangs.join(thread, gang),
-            Self::Kernel(gangs) => gangs.join(tid, gang),
+            Self::Kernel { gangs, .. } => gangs.join(tid, gang),
             Self::FixedPriority => sys::set_class(tid, libc::SCHED_FIFO, gang.priority.into())
                 .map_err(|source| CaseError::System {
                     what: format!("making thread {tid} a real-time one (SCHED_FIFO)"),
@@ -93,7 +103,7 @@ impl Enforcer {
         match self {
             Self::FixedPriority => Ok(Vec::new()),
             Self::Portable(gangs) => gangs.events(),
-            Self::Kernel(gangs) => gangs.events(),
+            Self::Kernel { gangs, .. } => gangs.events(),
         }
     }
 
@@ -101,7 +111,7 @@ impl Enforcer {
     pub fn remarks(&self) -> &[String] {
         match self {
             Self::FixedPriority => &[],
-            Self::Kernel(gangs) => gangs.remarks(),
+            Self::Kernel { gangs, .. } => gangs.remarks(),
             Self::Portable(gangs) => gangs.remarks(),
         }
     }
@@ -115,7 +125,7 @@ impl Enforcer {
         match self {
             Self::FixedPriority => Ok(()),
             Self::Portable(gangs) => gangs.end(times_ns),
-            Self::Kernel(gangs) => gangs.check(),
+            Self::Kernel { gangs, .. } => gangs.check(),
         }
     }
 }

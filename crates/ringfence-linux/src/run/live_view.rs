@@ -62,10 +62,10 @@ impl<'a> LiveView<'a> {
         let maps = match enforcer {
             Enforcer::FixedPriority => return None,
             Enforcer::Portable(_) => Ok(None),
-            Enforcer::Kernel(gangs) => gangs.scheduler().map_ids().map(Some),
+            Enforcer::Kernel { gangs, .. } => gangs.scheduler().map_ids().map(Some),
         };
         // The throttle threads of portable mode count for themselves.
-        let counts_throttling = matches!(enforcer, Enforcer::Kernel(_));
+        let counts_throttling = matches!(enforcer, Enforcer::Kernel { .. });
         let Subject {
             gangs, scenario, ..
         } = self.subject;

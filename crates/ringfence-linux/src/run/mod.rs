@@ -25,6 +25,7 @@ use ringfence_target::share::share_claim;
 use ringfence_target::workload::{TooManyThreads, Workload};
 use ringfence_workloads::job_log::JobLogError;
 
+use crate::changes::lock::LockError;
 use crate::{portable as portable_mode, scheduler};
 pub use mode::{Mode, Wanted};
 pub use regulate_by::RegulateBy;
@@ -78,6 +79,9 @@ pub enum CaseError {
     /// The scheduler refuses.
     #[error(transparent)]
     Scheduler(#[from] scheduler::Error),
+    /// Another ringfence is at work.
+    #[error(transparent)]
+    Lock(#[from] LockError),
     /// Portable mode does not work, or not any more.
     #[error("portable mode: {0}")]
     Portable(#[from] portable_mode::Error),
