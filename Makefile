@@ -79,11 +79,13 @@ trace-test: ## The checker of kernel traces: schedules with and without faults, 
 
 kernel-test: ## Gangs on one real kernel of each architecture, in QEMU
 	@$(WITH) python3 -m unittest discover -s tests/kernel -p test_harness.py
+	@# What `make unit` has built: packages by themselves would be built again, with other features.
+	@$(WITH) cargo test --workspace --locked --no-run --quiet
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target $(GUEST_TESTS)
 
 # A guest keeps one processor busy.
 $(GUEST_TESTS): guest-test-%:
-	@$(WITH) RINGFENCE_ARCHITECTURES=$* python3 -m unittest discover -v -s tests/kernel -p 'test_[!h]*.py'
+	@$(WITH) RINGFENCE_ARCHITECTURES=$* RINGFENCE_BUILT=$${CARGO_TARGET_DIR:-$(CURDIR)/target}/debug python3 -m unittest discover -v -s tests/kernel -p 'test_[!h]*.py'
 
 test-kernels: export RINGFENCE_KERNELS := all
 test-kernels: setup-test kernel-test ## The kernel tests on every Debian kernel whose sched_ext can be used
