@@ -14,13 +14,16 @@
 
 #include "gangs.h"
 
-static inline bool is_of_gang(struct task_struct *p) {
-    struct thread_state *thread = thread_state_of(p);
-    return thread && thread->priority;
+static inline bool is_of_agent(const struct task_struct *p) {
+    return agent_tgid && (u32)p->tgid == agent_tgid;
 }
 
+/* A thread of the agent that is of no gang. */
 static inline bool is_agent(struct task_struct *p) {
-    return agent_tgid && (u32)p->tgid == agent_tgid && !is_of_gang(p);
+    if (!is_of_agent(p))
+        return false;
+    struct thread_state *thread = thread_state_of(p);
+    return !thread || !thread->priority;
 }
 
 static inline bool is_idle(const struct task_struct *p) {
@@ -33,9 +36,9 @@ static inline bool is_scheduled_here(const struct task_struct *p) {
            p->policy != CLASS_DEADLINE;
 }
 
-static inline bool is_best_effort(struct task_struct *p) {
-    return is_scheduled_here(p) && !(p->flags & TASK_IS_KERNEL_THREAD) && !is_agent(p) &&
-           !is_of_gang(p);
+static inline bool is_best_effort(const struct task_struct *p, const struct thread_state *thread) {
+    return (!thread || !thread->priority) && is_scheduled_here(p) &&
+           !(p->flags & TASK_IS_KERNEL_THREAD) && !is_of_agent(p);
 }
 
 /* The weight of a thread of nice value 0. */
@@ -64,9 +67,9 @@ static inline void best_effort_started(struct task_struct *p, struct thread_stat
     thread->started_ns = bpf_ktime_get_ns();
 }
 
-/* The virtual time of a thread that runs. */
+/* The virtual time of a thread that runs; one that ran already when the scheduler came has not started. */
 static inline u64 vtime_now(struct task_struct *p, struct thread_state *thread) {
-    u64 ran_ns = bpf_ktime_get_ns() - thread->started_ns;
+    u64 ran_ns = thread->started_ns ? bpf_ktime_get_ns() - thread->started_ns : 0;
     u32 weight = p->scx.weight ? p->scx.weight : 1;
     return p->scx.dsq_vtime + ran_ns * NORMAL_WEIGHT / weight;
 }

@@ -6,7 +6,7 @@
 #ifndef RINGFENCE_BPF_CONTROL_H
 #define RINGFENCE_BPF_CONTROL_H
 
-#include "gangs.h"
+#include "instants.h"
 
 /* Why the kernel took all threads back. */
 struct exit_note {
@@ -59,6 +59,27 @@ static inline bool are_free(const struct rf_cpu_set *cpus) {
     return true;
 }
 
+/* What instants need: again is no error. */
+static inline bool prepare_instants(void) {
+    u32 zero = 0;
+    struct look_timer *look = bpf_map_lookup_elem(&look_timers, &zero);
+    if (!look)
+        return false;
+    s64 error = bpf_timer_init(&look->timer, &look_timers, CLOCK_MONOTONIC);
+    if (error == -EBUSY)
+        return true;
+    for (u32 cpu = 0; cpu < RF_MAX_CPUS && cpu < cpu_count && !error; cpu++) {
+        struct instant_timer *timer = bpf_map_lookup_elem(&instant_timers, &cpu);
+        if (!timer)
+            return false;
+        error = bpf_timer_init(&timer->timer, &instant_timers, CLOCK_MONOTONIC);
+        if (!error)
+            error = bpf_timer_set_callback(&timer->timer, instant_timer_fired);
+    }
+    return !error && !bpf_timer_set_callback(&look->timer, look_timer_fired) &&
+           !bpf_timer_start(&look->timer, LOOK_NS, 0);
+}
+
 /* Before the scheduler is attached: nothing of the partition runs yet. */
 SEC("syscall")
 int add_partition(struct new_partition *new) {
@@ -75,7 +96,7 @@ int add_partition(struct new_partition *new) {
     if (partition->configured)
         return -EBUSY;
     if (bpf_timer_init(&timer->timer, &share_timers, CLOCK_MONOTONIC) ||
-        bpf_timer_set_callback(&timer->timer, share_timer_fired))
+        bpf_timer_set_callback(&timer->timer, share_timer_fired) || !prepare_instants())
         return -EINVAL;
     bpf_spin_lock(&partition->lock);
     rf_gang_init(&partition->gang, &cpus, limit_ns, window_ns, origin_ns);
@@ -122,17 +143,19 @@ int add_domain(struct new_domain *new) {
     if (!make_budget_timers() || bpf_timer_init(&timer->timer, &refill_timers, CLOCK_MONOTONIC) ||
         bpf_timer_set_callback(&timer->timer, refill_timer_fired))
         return -EINVAL;
-    bpf_spin_lock(&domain->lock);
-    rf_regulator_init(&domain->regulator, &cpus);
-    /* A gang that runs already is news to the regulator. */
-    for (u32 i = 0; i < RF_MAX_PARTITIONS; i++)
-        domain->told_priority[i] = RF_GANG_NO_PRIORITY;
-    bpf_spin_unlock(&domain->lock);
     domain->by_time = by_time;
     domain->period_ns = period_ns;
     domain->sample_every = sample_every;
     domain->next_refill_ns = bpf_ktime_get_ns() + period_ns;
+    bpf_spin_lock(&domain->lock);
+    rf_regulator_init(&domain->regulator, &cpus);
+    for (u32 i = 0; i < RF_MAX_PARTITIONS; i++)
+        domain->told_priority[i] = RF_GANG_NO_PRIORITY;
     domain->configured = 1;
+    bpf_spin_unlock(&domain->lock);
+    /* A gang that runs already is news to the regulator. */
+    for (u32 i = 0; i < RF_MAX_PARTITIONS; i++)
+        tell_gang(i);
     bpf_timer_start(&timer->timer, domain->next_refill_ns, BPF_F_TIMER_ABS);
     return 0;
 }

@@ -11,7 +11,6 @@
  * all threads back; so it does when a CPU comes or goes (no cpu_online here on purpose).
  */
 #include "control.h"
-#include "instants.h"
 
 char _license[] SEC("license") = "GPL";
 
@@ -57,8 +56,7 @@ static inline void adopt(struct task_struct *p, struct thread_state *thread) {
         count_runnable(member.partition, member.priority, true);
 }
 
-static inline u32 priority_in(struct task_struct *p, u32 partition) {
-    struct thread_state *thread = thread_state_of(p);
+static inline u32 priority_in(const struct thread_state *thread, u32 partition) {
     return thread && thread->partition == partition ? thread->priority : RF_GANG_NO_PRIORITY;
 }
 
@@ -119,8 +117,8 @@ void BPF_PROG(gang_enqueue, struct task_struct *p, u64 enq_flags) {
             kick(cpu);
         return;
     }
-    /* What CPUs it may run on may have changed since it became runnable. */
-    if (thread)
+    /* What CPUs it may run on may have changed since it became runnable, unless that was just now. */
+    if (thread && !(enq_flags & ENQ(WAKEUP)))
         adopt(p, thread);
     if (thread && thread->priority)
         enqueue_member(p, thread, enq_flags);
@@ -133,7 +131,7 @@ static inline void go_on(struct cpu_state *state, u32 cpu, struct task_struct *p
     prev->scx.slice = priority ? SCX_SLICE_ENDLESS : SCX_SLICE_DEFAULT_NS;
     if (state->in_partition)
         switched(state, cpu, priority);
-    meter_switch(cpu, is_best_effort(prev));
+    meter_switch(cpu, is_best_effort(prev, thread_state_of(prev)));
     /* Who told it while it chose has ended the old slice. */
     if (take_told(state))
         scx_bpf_kick_cpu((s32)cpu, SCX_KICK_PREEMPT);
@@ -155,28 +153,28 @@ void BPF_PROG(gang_dispatch, s32 cpu, struct task_struct *prev) {
         prev->scx.slice = SCX_SLICE_DEFAULT_NS;
         return;
     }
-    u32 priority = prev ? priority_in(prev, state->partition) : RF_GANG_NO_PRIORITY;
+    struct thread_state *thread = prev ? thread_state_of(prev) : NULL;
+    u32 priority = priority_in(thread, state->partition);
     if (state->in_partition) {
+        if (state->demands)
+            demand_instants(state, (u32)cpu);
         enum gang_outcome outcome = choose_member(state->partition, (u32)cpu, priority);
         if (outcome == GANG_GOES_ON && prev)
             go_on(state, (u32)cpu, prev, priority);
-        if (outcome != GANG_NONE || give_instant(state->partition, (u32)cpu))
+        if (outcome == GANG_RUNS || outcome == GANG_GOES_ON ||
+            give_instant(state->partition, (u32)cpu) || outcome == GANG_SOON)
             return;
     }
     if (scx_bpf_dsq_move_to_local(AGENT_QUEUE))
         return;
     bool goes_on = prev && is_agent(prev);
     if (!goes_on && may_use_memory((u32)cpu))
-        goes_on = dispatch_best_effort((u32)cpu, prev && is_best_effort(prev) ? prev : NULL);
+        goes_on =
+            dispatch_best_effort((u32)cpu, prev && is_best_effort(prev, thread) ? prev : NULL);
+    else if (!goes_on && give_best_effort_instant(state, (u32)cpu))
+        return;
     if (goes_on && prev)
         go_on(state, (u32)cpu, prev, RF_GANG_NO_PRIORITY);
-}
-
-SEC("struct_ops/gang_running")
-void BPF_PROG(gang_running, struct task_struct *p) {
-    struct thread_state *thread = thread_state_of(p);
-    if (thread && is_best_effort(p))
-        best_effort_started(p, thread);
 }
 
 SEC("struct_ops/gang_stopping")
@@ -189,7 +187,7 @@ void BPF_PROG(gang_stopping, struct task_struct *p, bool runnable) {
     /* With a rest of its slice it would come back past dispatch, whatever happened meanwhile. */
     if (runnable && !(p->flags & TASK_IS_KERNEL_THREAD))
         p->scx.slice = 0;
-    if (is_best_effort(p))
+    if (is_best_effort(p, thread))
         best_effort_stopped(p, thread);
 }
 
@@ -242,11 +240,20 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next) {
     u32 cpu = bpf_get_smp_processor_id();
     struct cpu_state *state = cpu_state_of(cpu);
-    u32 priority = state ? priority_in(next, state->partition) : RF_GANG_NO_PRIORITY;
-    if (state && state->in_partition && !is_of_instant(state, cpu, priority))
+    struct thread_state *thread = thread_state_of(next);
+    if (!state)
+        return 0;
+    u32 priority = priority_in(thread, state->partition);
+    if (state->in_partition && !is_of_instant(state, cpu, next, priority))
         switched(state, cpu, priority);
-    meter_switch(cpu, is_best_effort(next));
-    if (state && must_think_again(state, cpu, next))
+    /* Nobody knows for how long. */
+    if (state->demands && !is_idle(next) && !is_scheduled_here(next))
+        end_demand(state, cpu);
+    bool best_effort = is_best_effort(next, thread);
+    meter_switch(cpu, best_effort);
+    if (thread && best_effort)
+        best_effort_started(next, thread);
+    if (must_think_again(state, cpu, next))
         scx_bpf_kick_cpu((s32)cpu, SCX_KICK_PREEMPT);
     return 0;
 }
@@ -270,7 +277,6 @@ struct sched_ext_ops gang_scheduler = {
     .dispatch = (void *)gang_dispatch,
     .runnable = (void *)gang_runnable,
     .quiescent = (void *)gang_quiescent,
-    .running = (void *)gang_running,
     .stopping = (void *)gang_stopping,
     .init_task = (void *)gang_init_task,
     .init = (void *)gang_init,

@@ -141,32 +141,53 @@ static inline void count_runnable(u32 index, u32 priority, bool runnable) {
     kick_all(&reschedule);
 }
 
+/* Whether a member of `priority` waits for `cpu`. */
+static inline bool is_queued(u32 index, u32 cpu, u32 priority) {
+    return scx_bpf_dsq_nr_queued(queue_of_cpu(cpu, priority)) > 0 ||
+           scx_bpf_dsq_nr_queued(queue_of_partition(index, priority)) > 0;
+}
+
 /*
- * The highest priority below `limit` with a member that waits for `cpu`, or none. Global:
- * see kick_all.
+ * The highest priority above `floor` and below `limit` with a member that waits for `cpu`, or
+ * none. Global: see kick_all.
  */
-__attribute__((noinline)) u32 highest_queued(u32 index, u32 cpu, u32 limit) {
+__attribute__((noinline)) u32 highest_queued(u32 index, u32 cpu, u32 floor, u32 limit) {
     struct partition *partition = partition_of(index);
     u32 highest = RF_GANG_NO_PRIORITY;
     u32 i;
     if (!partition)
         return highest;
+    /* Nothing that waits is above it, and most often it is what is looked for. */
+    u32 active = partition->gang.active_priority;
+    if (active <= floor)
+        return highest;
+    if (active < limit && is_queued(index, cpu, active))
+        return active;
     bpf_for(i, 0, partition->priorities) {
         u32 priority = partition->priority[RF_INDEX(i, RF_GANG_PRIORITIES)];
-        if (priority <= highest || priority >= limit ||
-            !partition->gang.runnable[RF_INDEX(priority, RF_GANG_PRIORITIES)])
-            continue;
-        if (scx_bpf_dsq_nr_queued(queue_of_cpu(cpu, priority)) > 0 ||
-            scx_bpf_dsq_nr_queued(queue_of_partition(index, priority)) > 0)
+        if (priority > floor && priority > highest && priority < limit &&
+            partition->gang.runnable[RF_INDEX(priority, RF_GANG_PRIORITIES)] &&
+            is_queued(index, cpu, priority))
             highest = priority;
     }
     return highest;
 }
 
-/* Who may go on when no CPU is leaving any more. The caller holds the partition's lock. */
+static inline bool is_demanded_by(const struct partition *partition, u32 cpu) {
+    return partition->demanded && partition->demanding_cpu == cpu;
+}
+
+/*
+ * Who may go on when no CPU is leaving any more: of those that wait for an instant of another one,
+ * that one. The caller holds the partition's lock.
+ */
 static inline void take_retry(struct partition *partition, struct rf_cpu_set *told) {
     if (!rf_cpu_set_is_empty(&partition->leaving))
         return;
+    if (partition->demanded) {
+        rf_cpu_set_insert(told, partition->demanding_cpu);
+        return;
+    }
     add_all(told, &partition->retry);
     rf_cpu_set_clear(&partition->retry);
 }
@@ -215,13 +236,12 @@ static inline enum gang_outcome ask(struct partition *partition, struct cpu_stat
         leave(partition, state, cpu, now_ns, told);
     if (!priority)
         return GANG_NONE;
-    if (others_leave(partition, cpu, priority)) {
+    if (partition->demanded || others_leave(partition, cpu, priority))
         rf_cpu_set_insert(&partition->retry, cpu);
-    } else {
+    else
         rf_gang_decide(&partition->gang, cpu, priority, &decision);
-        if (decision == RF_GANG_BLOCK && state->held_priority)
-            leave(partition, state, cpu, now_ns, told);
-    }
+    if (decision == RF_GANG_BLOCK && state->held_priority)
+        leave(partition, state, cpu, now_ns, told);
     if (decision == RF_GANG_RUN) {
         state->held_priority = priority;
         return GANG_RUNS;
@@ -307,6 +327,7 @@ static inline void switched(struct cpu_state *state, u32 cpu, u32 priority) {
      */
     bool keeps = !priority && state->chosen && has_local(cpu);
     bpf_spin_lock(&partition->lock);
+    u32 active = partition->gang.locked_priority;
     rf_cpu_set_remove(&partition->leaving, cpu);
     state->leaving = 0;
     if (state->held_priority && state->held_priority != priority && !keeps) {
@@ -317,6 +338,7 @@ static inline void switched(struct cpu_state *state, u32 cpu, u32 priority) {
     if (priority && !state->running)
         status = start(partition, state, cpu, priority, now_ns);
     u64 next_ns = rf_gang_next_timer_ns(&partition->gang);
+    bool is_news = partition->gang.locked_priority != active;
     bpf_spin_unlock(&partition->lock);
     state->chosen = keeps;
     if (status != RF_GANG_OK) {
@@ -328,7 +350,8 @@ static inline void switched(struct cpu_state *state, u32 cpu, u32 priority) {
     }
     kick_all(&told);
     arm_share_timer(index, next_ns, now_ns);
-    tell_gang(index);
+    if (is_news)
+        tell_gang(index);
 }
 
 /* Asks for `priority` on `cpu`, under the partition's lock. */
@@ -338,10 +361,13 @@ static inline enum gang_outcome ask_locked(struct partition *partition, struct c
     rf_cpu_set_clear(&told);
     u64 now_ns = bpf_ktime_get_ns();
     bpf_spin_lock(&partition->lock);
+    u32 active = partition->gang.locked_priority;
     enum gang_outcome outcome = ask(partition, state, cpu, priority, now_ns, &told);
+    bool is_news = partition->gang.locked_priority != active;
     bpf_spin_unlock(&partition->lock);
     kick_all(&told);
-    tell_gang(state->partition);
+    if (is_news)
+        tell_gang(state->partition);
     return outcome;
 }
 
@@ -357,15 +383,15 @@ __attribute__((noinline)) int choose_member(u32 index, u32 cpu, u32 prev_priorit
     u32 limit = RF_GANG_PRIORITIES;
     u32 i;
     bpf_for(i, 0, RF_GANG_PRIORITIES) {
-        u32 queued = highest_queued(index, cpu, limit);
-        u32 priority = prev_priority >= queued ? prev_priority : queued;
+        u32 queued = highest_queued(index, cpu, prev_priority, limit);
+        u32 priority = queued ? queued : prev_priority;
         if (!priority && !state->held_priority)
             return GANG_NONE;
         bool held = state->held_priority;
         enum gang_outcome outcome = ask_locked(partition, state, cpu, priority);
         /* A free member that came before the lock was given back has not kicked this CPU. */
         if (outcome == GANG_NONE && held) {
-            take_told(state);
+            full_barrier(state);
             continue;
         }
         if (outcome != GANG_RUNS)

@@ -1,32 +1,161 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * An instant for members that wait long, in the time that the share limit leaves to others.
+ * An instant for members that wait long: they are switched to and, at once, away from.
  *
- * A gang that never sleeps leaves lower ones nothing, and the kernel's watchdog ends a
- * scheduler under which a runnable thread does not run for 30 s. So while the share is used up,
- * and no gang runs, such a thread is switched to and, at once, away from.
+ * A gang that never sleeps leaves lower ones nothing, and the kernel ends a scheduler under
+ * which a runnable thread does not run for 30 s, or holds up RCU for 21 s. The instant comes out
+ * of the time that the share limit leaves to others. Where there is none (no limit, a long
+ * window, or gangs that spend it on their hand-overs), the CPU at last *demands* one: all gangs
+ * of the partition stand back until it had it.
  *
  * Invariant: it is the only gang that executes then. The CPU counts as `leaving` from before
  * the thread starts until the kernel has switched away from it.
  *
- * Known gaps: there are no instants without a share limit, nor if its window is longer than
- * what the watchdog waits. A thread that was preempted within the kernel may go on there until
- * it gets to a point at which it gives way.
+ * Known gap: a thread that was preempted within the kernel may go on there until it gets to a
+ * point at which it gives way.
  */
 #ifndef RINGFENCE_BPF_INSTANTS_H
 #define RINGFENCE_BPF_INSTANTS_H
 
 #include "best_effort.h"
 
-/* A third of what the watchdog waits: late ones still come in time. */
-#define INSTANT_AFTER_NS 10000000000ULL
+/* A quarter and a half of what RCU waits: late ones still come in time. */
+#define INSTANT_AFTER_NS 5000000000ULL
+#define DEMAND_AFTER_NS 10000000000ULL
+
+/* What a reader of RCU gets: at once it would not get any further. */
+#define READER_INSTANT_NS 100000ULL
+
+/* From one look for those who wait to the next. */
+#define LOOK_NS 1000000000ULL
 
 /* Threads of a queue that are looked at. */
 #define WAITING_LOOKED_AT 64
 
-static inline bool waits_long(struct task_struct *p, u64 now_ns) {
+struct look_timer {
+    struct bpf_timer timer;
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, u32);
+    __type(value, struct look_timer);
+} look_timers SEC(".maps");
+
+struct instant_timer {
+    struct bpf_timer timer;
+};
+
+/* When the instant of a CPU ends. */
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, RF_MAX_CPUS);
+    __type(key, u32);
+    __type(value, struct instant_timer);
+} instant_timers SEC(".maps");
+
+static int instant_timer_fired(void *map, u32 *cpu, struct instant_timer *timer) {
+    kick(*cpu);
+    return 0;
+}
+
+static inline bool is_rcu_reader(const struct task_struct *p) {
+    return bpf_core_field_exists(p->rcu_read_lock_nesting) && p->rcu_read_lock_nesting > 0;
+}
+
+/* Ends the instant of `p`, which begins now. */
+static inline void end_instant(u32 cpu, const struct task_struct *p) {
+    struct instant_timer *timer = bpf_map_lookup_elem(&instant_timers, &cpu);
+    if (!timer || !is_rcu_reader(p) || bpf_timer_start(&timer->timer, READER_INSTANT_NS, 0))
+        scx_bpf_kick_cpu((s32)cpu, SCX_KICK_PREEMPT);
+}
+
+static inline bool waits_longer(struct task_struct *p, u64 than_ns, u64 now_ns) {
     struct thread_state *thread = thread_state_of(p);
-    return thread && (s64)(now_ns - thread->waits_since_ns) > (s64)INSTANT_AFTER_NS;
+    return thread && (s64)(now_ns - thread->waits_since_ns) > (s64)than_ns;
+}
+
+/* Whether a thread of the queue that may run on `cpu` waits longer. Global: see kick_all. */
+__attribute__((noinline)) int has_waited(u64 queue, u32 cpu, u64 than_ns) {
+    if (scx_bpf_dsq_nr_queued(queue) <= 0)
+        return 0;
+    u64 now_ns = bpf_ktime_get_ns();
+    bool found = false;
+    struct bpf_iter_scx_dsq iterator;
+    /* Not held yet in the callback of a timer that a system call sets, as the kernel sees it. */
+    bpf_rcu_read_lock();
+    bpf_iter_scx_dsq_new(&iterator, queue, 0);
+    u32 i;
+    bpf_for(i, 0, WAITING_LOOKED_AT) {
+        struct task_struct *p = bpf_iter_scx_dsq_next(&iterator);
+        if (!p || found)
+            break;
+        found = bpf_cpumask_test_cpu(cpu, p->cpus_ptr) && waits_longer(p, than_ns, now_ns);
+    }
+    bpf_iter_scx_dsq_destroy(&iterator);
+    bpf_rcu_read_unlock();
+    return found;
+}
+
+/* Whether a member that may run on `cpu` waits longer. Global: see kick_all. */
+__attribute__((noinline)) int member_has_waited(u32 index, u32 cpu, u64 than_ns) {
+    struct partition *partition = partition_of(index);
+    u32 i;
+    if (!partition)
+        return 0;
+    bpf_for(i, 0, partition->priorities) {
+        u32 priority = partition->priority[RF_INDEX(i, RF_GANG_PRIORITIES)];
+        if (partition->gang.runnable[RF_INDEX(priority, RF_GANG_PRIORITIES)] &&
+            (has_waited(queue_of_cpu(cpu, priority), cpu, than_ns) ||
+             has_waited(queue_of_partition(index, priority), cpu, than_ns)))
+            return 1;
+    }
+    return 0;
+}
+
+/* The same of best-effort work. Global: see kick_all. */
+__attribute__((noinline)) int best_effort_has_waited(u32 cpu) {
+    return has_waited(SHARED_QUEUE, cpu, DEMAND_AFTER_NS) ||
+           has_waited(best_effort_queue(cpu), cpu, DEMAND_AFTER_NS);
+}
+
+/* Has CPUs see to it that nothing waits for ever. */
+static int look_timer_fired(void *map, u32 *index, struct look_timer *timer) {
+    for (u32 cpu = 0; cpu < RF_MAX_CPUS && cpu < cpu_count; cpu++) {
+        struct cpu_state *state = cpu_state_of(cpu);
+        if (!state)
+            continue;
+        bool demands =
+            state->demands ||
+            (state->in_partition && member_has_waited(state->partition, cpu, DEMAND_AFTER_NS));
+        bool overdue = is_throttled(cpu) && best_effort_has_waited(cpu);
+        if (demands)
+            state->demands = 1;
+        if (overdue)
+            state->overdue = 1;
+        if (demands || overdue)
+            kick(cpu);
+    }
+    bpf_timer_start(&timer->timer, LOOK_NS, 0);
+    return 0;
+}
+
+/* All had their instants, or cannot have them now: gangs may go on. */
+static inline void end_demand(struct cpu_state *state, u32 cpu) {
+    struct partition *partition = partition_of(state->partition);
+    struct rf_cpu_set told;
+    state->demands = 0;
+    if (!partition)
+        return;
+    rf_cpu_set_clear(&told);
+    bpf_spin_lock(&partition->lock);
+    if (partition->demanded && partition->demanding_cpu == cpu) {
+        partition->demanded = 0;
+        take_retry(partition, &told);
+    }
+    bpf_spin_unlock(&partition->lock);
+    kick_all(&told);
 }
 
 /*
@@ -47,7 +176,7 @@ static inline bool begin_instant(struct partition *partition, struct cpu_state *
                                  u32 priority) {
     bool may = false;
     bpf_spin_lock(&partition->lock);
-    if (rf_share_is_exhausted(&partition->gang.share)) {
+    if (rf_share_is_exhausted(&partition->gang.share) || is_demanded_by(partition, cpu)) {
         may = nobody_runs(partition, cpu, priority);
         if (may) {
             rf_cpu_set_insert(&partition->leaving, cpu);
@@ -63,42 +192,62 @@ static inline bool begin_instant(struct partition *partition, struct cpu_state *
     return may;
 }
 
-/* Gives an instant to a thread of a queue; whether one runs next. Global: see kick_all. */
-__attribute__((noinline)) int instant_from(u64 queue, u32 index, u32 cpu, u32 priority) {
-    struct partition *partition = partition_of(index);
-    struct cpu_state *state = cpu_state_of(cpu);
-    if (!partition || !state || scx_bpf_dsq_nr_queued(queue) <= 0)
-        return 0;
+/* Has the CPU run a thread of the queue next that waits longer; whether there was one. Global: see kick_all. */
+__attribute__((noinline)) int move_waiting(u64 queue, u32 cpu, u64 than_ns) {
     u64 now_ns = bpf_ktime_get_ns();
-    bool given = false;
-    bool refused = false;
+    bool moved = false;
     struct bpf_iter_scx_dsq iterator;
     bpf_iter_scx_dsq_new(&iterator, queue, 0);
     u32 i;
     bpf_for(i, 0, WAITING_LOOKED_AT) {
         struct task_struct *p = bpf_iter_scx_dsq_next(&iterator);
-        if (!p || given || refused)
+        if (!p || moved)
             break;
-        if (!bpf_cpumask_test_cpu(cpu, p->cpus_ptr) || !waits_long(p, now_ns))
-            continue;
-        refused = !begin_instant(partition, state, cpu, priority);
-        if (!refused)
-            given = scx_bpf_dsq_move(&iterator, p, SCX_DSQ_LOCAL, 0);
+        if (bpf_cpumask_test_cpu(cpu, p->cpus_ptr) && waits_longer(p, than_ns, now_ns))
+            moved = scx_bpf_dsq_move(&iterator, p, SCX_DSQ_LOCAL, 0);
     }
     bpf_iter_scx_dsq_destroy(&iterator);
+    return moved;
+}
+
+/* Gives an instant to a thread of a queue; whether one runs next. Global: see kick_all. */
+__attribute__((noinline)) int instant_from(u64 queue, u32 index, u32 cpu, u32 priority) {
+    struct partition *partition = partition_of(index);
+    struct cpu_state *state = cpu_state_of(cpu);
+    if (!partition || !state || !has_waited(queue, cpu, INSTANT_AFTER_NS) ||
+        !begin_instant(partition, state, cpu, priority))
+        return 0;
+    if (move_waiting(queue, cpu, INSTANT_AFTER_NS))
+        return 1;
     /* It went elsewhere in between. */
-    if (!given && state->instant) {
-        state->instant = 0;
-        switched(state, cpu, RF_GANG_NO_PRIORITY);
+    state->instant = 0;
+    switched(state, cpu, RF_GANG_NO_PRIORITY);
+    return 0;
+}
+
+/*
+ * Gives an instant to best-effort work that budgets have kept waiting for too long; whether some
+ * runs next.
+ */
+static inline bool give_best_effort_instant(struct cpu_state *state, u32 cpu) {
+    if (!state->overdue)
+        return false;
+    if (!move_waiting(SHARED_QUEUE, cpu, DEMAND_AFTER_NS) &&
+        !move_waiting(best_effort_queue(cpu), cpu, DEMAND_AFTER_NS)) {
+        state->overdue = 0;
+        return false;
     }
-    return given;
+    /* The CPU thinks again as soon as it has switched. */
+    __sync_lock_test_and_set(&state->told, 1);
+    return true;
 }
 
 /* Gives an instant to a member that waits long for `cpu`; whether one runs next. Global: see kick_all. */
 __attribute__((noinline)) int give_instant(u32 index, u32 cpu) {
     struct partition *partition = partition_of(index);
     u32 i;
-    if (!partition || !rf_share_is_exhausted(&partition->gang.share))
+    if (!partition ||
+        (!rf_share_is_exhausted(&partition->gang.share) && !is_demanded_by(partition, cpu)))
         return 0;
     bpf_for(i, 0, partition->priorities) {
         u32 priority = partition->priority[RF_INDEX(i, RF_GANG_PRIORITIES)];
@@ -111,18 +260,40 @@ __attribute__((noinline)) int give_instant(u32 index, u32 cpu) {
     return 0;
 }
 
+/* Makes all gangs of the partition stand back while members have instants that waited too long for `cpu`. */
+static inline void demand_instants(struct cpu_state *state, u32 cpu) {
+    struct partition *partition = partition_of(state->partition);
+    struct rf_cpu_set told;
+    if (!partition)
+        return;
+    if (!member_has_waited(state->partition, cpu, DEMAND_AFTER_NS)) {
+        end_demand(state, cpu);
+        return;
+    }
+    rf_cpu_set_clear(&told);
+    bpf_spin_lock(&partition->lock);
+    if (!partition->demanded) {
+        partition->demanded = 1;
+        partition->demanding_cpu = cpu;
+        add_all(&told, &partition->gang.locked);
+    }
+    bpf_spin_unlock(&partition->lock);
+    kick_all(&told);
+}
+
 /*
- * Whether a switch to a thread of `priority`, 0 for none, is part of an instant: its begin, or
+ * Whether a switch to `next`, of `priority` or 0 for none, is part of an instant: its begin, or
  * a thread of a higher class that comes before it.
  */
-static inline bool is_of_instant(struct cpu_state *state, u32 cpu, u32 priority) {
+static inline bool is_of_instant(struct cpu_state *state, u32 cpu, const struct task_struct *next,
+                                 u32 priority) {
     if (!state->instant)
         return false;
     if (!priority && has_local(cpu))
         return true;
     state->instant = 0;
     if (priority)
-        scx_bpf_kick_cpu((s32)cpu, SCX_KICK_PREEMPT);
+        end_instant(cpu, next);
     return priority;
 }
 

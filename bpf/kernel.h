@@ -111,6 +111,7 @@ struct task_struct {
     unsigned short migration_disabled;
     int pid;
     int tgid;
+    int rcu_read_lock_nesting; /* where readers of RCU may be preempted */
     struct sched_ext_entity scx;
 };
 
@@ -134,7 +135,6 @@ struct sched_ext_ops {
     void (*enqueue)(struct task_struct *p, u64 enq_flags);
     void (*dispatch)(s32 cpu, struct task_struct *prev);
     void (*runnable)(struct task_struct *p, u64 enq_flags);
-    void (*running)(struct task_struct *p);
     void (*stopping)(struct task_struct *p, bool runnable);
     void (*quiescent)(struct task_struct *p, u64 deq_flags);
     s32 (*init_task)(struct task_struct *p, struct scx_init_task_args *args);
@@ -201,6 +201,8 @@ struct bpf_iter_scx_dsq {
     u64 __opaque[6];
 };
 
+void bpf_rcu_read_lock(void) __ksym;
+void bpf_rcu_read_unlock(void) __ksym;
 s32 scx_bpf_create_dsq(u64 dsq_id, s32 node) __ksym;
 void scx_bpf_destroy_dsq(u64 dsq_id) __ksym;
 s32 scx_bpf_dsq_nr_queued(u64 dsq_id) __ksym;

@@ -279,18 +279,9 @@ static inline void forget_left(const struct domain *domain) {
 }
 
 /*
- * Whether the regulator was last told another gang of a partition than the one that runs.
- * Only under the lock: who compares without it may do so just before another one tells
- * an older gang.
+ * Tells the regulator and the record which gang of a partition runs now. Whoever changes that
+ * calls it, once the partition's lock is released. Global: see kick_all.
  */
-static inline bool is_news(struct domain *domain, u32 index, u32 priority) {
-    bpf_spin_lock(&domain->lock);
-    bool news = domain->told_priority[RF_INDEX(index, RF_MAX_PARTITIONS)] != priority;
-    bpf_spin_unlock(&domain->lock);
-    return news;
-}
-
-/* Tells the regulator and the record which gang of a partition runs now. Global: see kick_all. */
 __attribute__((noinline)) int tell_gang(u32 index) {
     struct rf_cpu_set changed;
     struct rf_budget tolerance = {0};
@@ -300,8 +291,6 @@ __attribute__((noinline)) int tell_gang(u32 index) {
     if (!partition || !domain || index >= RF_MAX_PARTITIONS)
         return 0;
     u32 priority = partition->gang.locked_priority;
-    if (!is_news(domain, index, priority))
-        return 0;
     u32 key = index * RF_GANG_PRIORITIES + priority;
     struct rf_budget *listed = bpf_map_lookup_elem(&tolerances, &key);
     if (listed)
@@ -309,6 +298,7 @@ __attribute__((noinline)) int tell_gang(u32 index) {
     charge_all();
     rf_cpu_set_clear(&changed);
     bpf_spin_lock(&domain->lock);
+    bool regulates = domain->configured;
     u32 *told = &domain->told_priority[RF_INDEX(index, RF_MAX_PARTITIONS)];
     /* Who changed it in between tells it himself. */
     if (partition->gang.locked_priority != priority || *told == priority) {
@@ -316,15 +306,17 @@ __attribute__((noinline)) int tell_gang(u32 index) {
         return 0;
     }
     *told = priority;
-    if (domain->configured && priority)
+    if (regulates && priority)
         rf_regulator_gang_running(&domain->regulator, index, &tolerance, &changed);
-    else if (domain->configured)
+    else if (regulates)
         rf_regulator_gang_stopped(&domain->regulator, index, &changed);
-    is_regulated = domain->configured && domain->regulator.regulated;
+    is_regulated = regulates && domain->regulator.regulated;
     u64 sequence = ++domain->sequence;
     bpf_spin_unlock(&domain->lock);
-    forget_left(domain);
     tell(EVENT_GANG_ACTIVE, index, priority, 0, sequence);
+    if (!regulates)
+        return 0;
+    forget_left(domain);
     tell_all(&changed, priority ? EVENT_THROTTLED : EVENT_UNTHROTTLED, !priority, sequence);
     if (priority)
         kick_all(&changed);

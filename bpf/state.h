@@ -23,13 +23,16 @@ struct partition {
     struct rf_cpu_set leaving;
     struct rf_cpu_set retry;
     u32 leaving_priority; /* that they all ran */
+    /* That CPU is to have an instant (instants.h): nobody else starts anything until it had. */
+    u32 demanded;
+    u32 demanding_cpu;
     /* Priorities that have queues, in no order; and which they are. */
     u32 priorities;
     u8 priority[RF_GANG_PRIORITIES];
     u8 has_queues[RF_GANG_PRIORITIES];
 };
 
-/* Written on its own CPU alone, but for `told`. */
+/* Written on its own CPU alone, but for `demands`, `overdue` and `told`. */
 struct cpu_state {
     u32 in_partition; /* 0: gangs never run here */
     u32 partition;
@@ -42,6 +45,10 @@ struct cpu_state {
     u32 chosen;
     /* An instant was given (instants.h), and its thread has not started yet. */
     u32 instant;
+    /* A member has waited so long for it that it is to demand an instant. */
+    u32 demands;
+    /* Best-effort work has, that budgets keep from it. */
+    u32 overdue;
     /* To think again, and has not begun to since. */
     u32 told;
 };
@@ -150,6 +157,11 @@ static inline void kick(u32 cpu) {
  */
 static inline bool take_told(struct cpu_state *state) {
     return __sync_lock_test_and_set(&state->told, 0);
+}
+
+/* What was written before it is seen by whoever writes what is read after it. */
+static inline void full_barrier(struct cpu_state *state) {
+    __sync_fetch_and_or(&state->told, 0);
 }
 
 /* Kicks each CPU of the set. Global, so that it is verified once; answers 0. */

@@ -29,7 +29,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use ringfence_linux::counters::{CpuCounters, Source};
-use ringfence_linux::scheduler::{Regulation, Scheduler, Share, Tolerance, Use};
+use ringfence_linux::scheduler::{Regulation, Scheduler, Tolerance, Use};
 use setups::{Budgets, Gang, Setup};
 
 const CPUS: [u16; 4] = [0, 1, 2, 3];
@@ -79,7 +79,7 @@ impl Load {
     fn join(&self) {
         self.joined.fetch_add(1, Ordering::Relaxed);
         while self.end.get().is_none() {
-            thread::sleep(POLL);
+            thread::park();
         }
     }
 
@@ -113,11 +113,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         writes: None,
     });
     let budgets = first.setup.budgets.map(|_| counted.unwrap_or(Use::Time));
-    let mut scheduler = start(&first.setup.partitions, budgets)?;
+    let mut scheduler = start(&first.setup, budgets)?;
     for wanted in &wanted {
         assert!(
             wanted.setup.partitions == first.setup.partitions
-                && wanted.setup.budgets == first.setup.budgets,
+                && wanted.setup.budgets == first.setup.budgets
+                && wanted.setup.share == first.setup.share,
             "one scheduler has them"
         );
         add_gangs(&mut scheduler, wanted)?;
@@ -130,15 +131,10 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// The scheduler with its partitions, attached.
-fn start(partitions: &[Vec<u16>], budgets: Option<Use<'_>>) -> Result<Scheduler, Box<dyn Error>> {
-    let share = Share {
-        limit_ns: 950_000_000,
-        window_ns: 1_000_000_000,
-        origin_ns: 0,
-    };
+fn start(setup: &Setup, budgets: Option<Use<'_>>) -> Result<Scheduler, Box<dyn Error>> {
     let mut scheduler = Scheduler::load()?;
-    for (index, cpus) in (0..).zip(partitions) {
-        scheduler.add_partition(index, cpus, Some(share))?;
+    for (index, cpus) in (0..).zip(&setup.partitions) {
+        scheduler.add_partition(index, cpus, setup.share)?;
     }
     scheduler.attach()?;
     if let Some(by) = budgets {
@@ -187,6 +183,9 @@ fn run(scheduler: &Arc<Scheduler>, wanted: &Wanted, folder: &Path) -> Result<(),
     trace::start()?;
     fs::write(folder.join("go"), "")?;
     load.end.get_or_init(|| Instant::now() + wanted.lasts);
+    for thread in &members {
+        thread.thread().unpark();
+    }
     let jobs: Vec<u64> = members
         .into_iter()
         .map(|thread| thread.join().unwrap())

@@ -3,6 +3,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use ringfence_linux::scheduler::Share;
+
 /// Partitions, gangs and what runs beside them.
 #[derive(Clone)]
 pub struct Setup {
@@ -15,6 +17,8 @@ pub struct Setup {
     pub fifo: Option<u16>,
     /// What best-effort work has budgets of, if it has any.
     pub budgets: Option<Budgets>,
+    /// The share limit of each partition; `None` lets gangs run for ever.
+    pub share: Option<Share>,
 }
 
 /// How the use of time is told.
@@ -108,6 +112,19 @@ impl Setup {
                     gang(10, &[Some(0), Some(3), FREE], 9_000, 1_500),
                 ])
             },
+            // More wait than could one after the other; with a budget of next to nothing, loops do as well.
+            "unlimited" => {
+                let mut gangs = vec![gang(60, &[Some(0), Some(1), Some(2)], 1, 400_000)];
+                gangs.extend((1..=50).map(|priority| {
+                    let cpu = (priority % 4) as u16;
+                    gang(priority, &[(cpu > 0).then_some(cpu)], 9_000, 1_500)
+                }));
+                Self {
+                    share: None,
+                    budgets: Some(Budgets::Timed),
+                    ..machine(gangs)
+                }
+            }
             "counted" => endless(Budgets::Counted),
             // The gang of the other partition comes and goes, and tolerates everything.
             "apart" => Setup {
@@ -173,6 +190,11 @@ fn machine(gangs: Vec<Gang>) -> Setup {
         hogs: vec![0; 4],
         fifo: None,
         budgets: None,
+        share: Some(Share {
+            limit_ns: 950_000_000,
+            window_ns: 1_000_000_000,
+            origin_ns: 0,
+        }),
     }
 }
 
