@@ -33,9 +33,9 @@ pub fn run(arguments: &Join) -> Result<Outcome, Failure> {
         let folder = folder.display();
         match &arguments.gang {
             Some(_) => eprintln!(
-                "{count} threads of {folder} are of {into} now, and so will be all that is put there"
+                "{folder} is of {into} now, and so will be all that is put there; {count} threads have come to it"
             ),
-            None => eprintln!("{folder} is of no gang now; {count} threads were by it"),
+            None => eprintln!("{folder} is of no gang now; {count} threads have left theirs"),
         }
     }
     Ok(Outcome::Pass)

@@ -44,8 +44,7 @@ pub enum GroupError {
 
 /// Gives the control group of `folder` to a gang, or to none, until `enforced` ends: with the
 /// threads that are in it or below it now, and with those that are put there later. A group
-/// below it that belongs to a gang itself keeps that. Answers how many threads are members by
-/// it now, or are none any more.
+/// below it that belongs to a gang itself keeps that. Answers how many threads have changed.
 ///
 /// # Errors
 /// It is no control group, or the kernel does not tell what is put into it.
@@ -67,32 +66,50 @@ pub fn give(
         hierarchy: group.hierarchy,
         given: &|group| groups.of(group),
     };
-    let above = tree.above(folder)?;
+    let topmost = topmost_of(folder);
     let mut seen = BTreeSet::new();
-    let mut changed = 0;
-    // A thread that was started by one before its turn came has not inherited anything: once
-    // more, until a look finds no new ones.
+    let mut changed = BTreeSet::new();
+    // A thread that was started by one before its turn came has not inherited anything, and one that
+    // was moved meanwhile may be elsewhere: once more, until a look finds all as it is to be.
     loop {
-        let mut found = Vec::new();
-        tree.threads(folder, above, &mut found)?;
-        found.retain(|(tid, _)| seen.insert(*tid));
-        if found.is_empty() {
-            return Ok(changed);
-        }
-        // The process that enforces must not wait for gangs.
-        found.retain(|&(tid, _)| !is_of(enforced.process.tid, tid) && !is_kernel_thread(tid));
-        for (tid, wanted) in found {
+        let below = tree.threads(folder)?;
+        seen.extend(below.into_iter().map(|(tid, _)| tid));
+        let mut is_settled = true;
+        for (tid, wanted) in tree.threads(&topmost)? {
+            if !seen.contains(&tid) || is_of(enforced.process.tid, tid) || is_kernel_thread(tid) {
+                continue;
+            }
             let settled = settle(&members, tid, group.hierarchy, wanted);
-            changed += usize::from(settled.map_err(|cause| GroupError::Partly { cause, changed })?);
+            let is_changed = settled.map_err(|cause| GroupError::Partly {
+                cause,
+                changed: changed.len(),
+            })?;
+            if is_changed {
+                changed.insert(tid);
+                is_settled = false;
+            }
+        }
+        if is_settled {
+            return Ok(changed.len());
         }
     }
 }
 
+/// The topmost group of the hierarchy that this group is in.
+fn topmost_of(folder: &Path) -> PathBuf {
+    let mut topmost = folder.to_owned();
+    while ControlGroup::at(&topmost).is_ok() {
+        topmost.push("..");
+    }
+    topmost
+}
+
+/// The process that enforces must not wait for gangs.
 fn is_of(process: i32, tid: i32) -> bool {
     Path::new(&format!("/proc/{process}/task/{tid}")).exists()
 }
 
-/// As the scheduler does it (bpf/groups.h); answers whether the thread is what it is by a group.
+/// As the scheduler does it (bpf/groups.h); answers whether the thread has changed.
 fn settle(
     members: &Members,
     tid: i32,
@@ -107,7 +124,7 @@ fn settle(
     }
     let wanted = wanted.unwrap_or_default();
     if now == wanted {
-        return Ok(true);
+        return Ok(false);
     }
     match members.put(tid, &wanted) {
         // One that has ended meanwhile needs no gang.
@@ -132,21 +149,15 @@ impl Tree<'_> {
         }
     }
 
-    /// What the nearest group above makes of them.
-    fn above(&self, folder: &Path) -> Result<Option<Entry>, GroupError> {
-        let mut folder = folder.join("..");
-        while ControlGroup::at(&folder).is_ok() {
-            if let Some(entry) = self.own(&folder)? {
-                return Ok(Some(entry));
-            }
-            folder.push("..");
-        }
-        Ok(None)
+    /// The threads of a group and of those below it, with what they are by their group; of what
+    /// is above it nothing is known.
+    fn threads(&self, folder: &Path) -> Result<Vec<(i32, Option<Entry>)>, GroupError> {
+        let mut found = Vec::new();
+        self.add(folder, None, &mut found)?;
+        Ok(found)
     }
 
-    /// Adds the threads of a group and of those below it, with what they are by their group,
-    /// where those above it make `above` of them.
-    fn threads(
+    fn add(
         &self,
         folder: &Path,
         above: Option<Entry>,
@@ -158,7 +169,7 @@ impl Tree<'_> {
         into.extend(threads.into_iter().map(|tid| (tid, entry)));
         let children = control_group::children(folder);
         for child in children.or_else(|error| unless_gone(folder, error, Vec::new()))? {
-            self.threads(&child, entry, into)?;
+            self.add(&child, entry, into)?;
         }
         Ok(())
     }
@@ -215,22 +226,12 @@ mod tests {
             hierarchy: 3,
             given: &|asked| Ok(Some(given).filter(|given| given.group == Some(*asked))),
         };
-        let found = |above| {
-            let mut found = Vec::new();
-            tree.threads(&outer, above, &mut found).unwrap();
-            found.sort_by_key(|(tid, _)| *tid);
-            found
-        };
+        let mut found = tree.threads(&outer).unwrap();
+        found.sort_by_key(|(tid, _)| *tid);
         let of_given = Some(given);
-        assert_eq!(
-            found(None),
-            [(1, None), (2, None), (3, of_given), (4, of_given)]
-        );
-        let above = Some(entry(group(root.path()), 10));
-        assert_eq!(
-            found(above),
-            [(1, above), (2, above), (3, of_given), (4, of_given)]
-        );
+        assert_eq!(found, [(1, None), (2, None), (3, of_given), (4, of_given)]);
+        let found = tree.threads(&folders[3]).unwrap();
+        assert_eq!(found, [(4, None)]);
     }
 
     #[test]
@@ -239,9 +240,6 @@ mod tests {
             hierarchy: 0,
             given: &|_| Ok(None),
         };
-        let mut found = Vec::new();
-        tree.threads(Path::new("/no/such/group"), None, &mut found)
-            .unwrap();
-        assert_eq!(found, []);
+        assert_eq!(tree.threads(Path::new("/no/such/group")).unwrap(), []);
     }
 }
