@@ -90,7 +90,9 @@ pub enum CaseError {
     #[error("portable mode: {0}")]
     Portable(#[from] portable_mode::Error),
     /// The recorder cannot be loaded.
-    #[error("who runs where cannot be recorded: {0}")]
+    #[error(
+        "who runs where cannot be recorded: {0}; --gang-scheduler portable --wake-ups jobs does without"
+    )]
     Recorder(#[from] libbpf_rs::Error),
     /// No job log.
     #[error(transparent)]
