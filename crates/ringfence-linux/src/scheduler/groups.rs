@@ -28,7 +28,7 @@ const THREADS_OF_PROCESS: &str = "bpf_iter_task_new";
 pub(super) fn choose(programs: &mut OpenGangSchedulerProgs<'_>) {
     let is_told = Btf::from_vmlinux().is_ok_and(|types| {
         let is_event = |name: &&str| types.type_by_name::<Typedef<'_>>(name).is_some();
-        TRACEPOINTS.iter().all(|name| is_event(&name))
+        TRACEPOINTS.iter().all(is_event)
             && types.type_by_name::<Func<'_>>(THREADS_OF_PROCESS).is_some()
     });
     programs.on_move.set_autoload(is_told);
