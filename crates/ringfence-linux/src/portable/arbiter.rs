@@ -6,6 +6,7 @@
 //! when it was stopped; when it goes on, its threads are looked at.
 
 mod overlaps;
+mod said;
 mod shown;
 
 use std::collections::VecDeque;
@@ -15,7 +16,6 @@ use ringfence_policy::gang::{Decision, GangError, Partition, ShareLimit};
 
 use super::hand_over::HandOvers;
 use super::members::{Member, Members, Place};
-use super::news::Word;
 use crate::recorder::{ThreadEvent, What};
 
 /// A gang: all threads of one priority in one partition.
@@ -234,19 +234,6 @@ impl Arbiter {
                 }
             }
             _ => {}
-        }
-    }
-
-    /// A thread has said something. It comes to a CPU before it can say that it has work.
-    pub fn said(&mut self, word: &Word) {
-        let Some(member) = self.members.get(word.tid) else {
-            return;
-        };
-        let seen_ns = member.deaf_until_ns.max(member.known_ns);
-        let is_held = self.gangs[member.gang].hold != Hold::None;
-        // A look since then has shown more; one that is to be frozen is only seen to be off its CPU.
-        if word.time_ns >= seen_ns && !is_held {
-            self.looked(word.tid, Some(word.has_work), word.time_ns);
         }
     }
 
