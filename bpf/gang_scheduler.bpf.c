@@ -11,6 +11,7 @@
  * all threads back; so it does when a CPU comes or goes (no cpu_online here on purpose).
  */
 #include "control.h"
+#include "groups.h"
 
 char _license[] SEC("license") = "GPL";
 

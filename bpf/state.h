@@ -53,10 +53,18 @@ struct cpu_state {
     u32 told;
 };
 
+/* A control group: its number, which is that of its folder, is one of its hierarchy alone. */
+struct group {
+    u64 id;
+    u32 hierarchy; /* 0: that of version 2 */
+    u32 unused;
+};
+
 /* Which gang a thread belongs to, priority 0 if to none; user space writes it and children inherit it. */
 struct membership {
     u32 partition;
     u32 priority;
+    struct group group; /* by which it does; of number 0: by none */
 };
 
 struct thread_state {

@@ -110,9 +110,13 @@ fn arguments(folder: &Path) -> &'static str {
 /// A run, when nobody else is at it; `None` if this machine cannot do it. A busy one misses
 /// deadlines.
 fn run(folder: &Path) -> Option<Finished> {
+    run_with(folder, "")
+}
+
+fn run_with(folder: &Path, more: &str) -> Option<Finished> {
     let begin = Instant::now();
     loop {
-        let finished = ringfence(folder, arguments(folder));
+        let finished = ringfence(folder, &format!("{} {more}", arguments(folder)));
         let is_busy = finished.stderr.contains("already at work");
         if is_busy && begin.elapsed() < PATIENCE {
             std::thread::sleep(Duration::from_millis(500));
@@ -159,6 +163,40 @@ fn gangs_run_one_at_a_time_as_far_as_was_measured() {
     panic!("{broken:#?}");
 }
 
+/// A kernel that tells nothing is not needed: threads say when they have work. Nobody records who
+/// runs then, and nobody judges it.
+#[test]
+fn threads_say_themselves_when_they_have_work() {
+    let Some(_machine) = machine() else { return };
+    let folder = scratch();
+    let folder = folder.path();
+    let Some(finished) = run_with(folder, "--wake-ups jobs") else {
+        return;
+    };
+    for said in [
+        "wake-ups seen through the job API, and by a look each millisecond",
+        "how long gangs waited for a core is not known",
+    ] {
+        assert!(finished.stderr.contains(said), "{}", finished.stderr);
+    }
+    assert_eq!(groups(), [] as [PathBuf; 0]);
+    let summary = finished.json();
+    for kind in ["one-gang-at-a-time", "work-conservation", "share"] {
+        let claim = outcome(&summary, kind);
+        assert_eq!(claim["outcome"], "not-judged", "{claim:#}");
+        assert_eq!(claim["note"], "the record does not say who ran where");
+    }
+    assert_eq!(outcome(&summary, "complete-record")["outcome"], "pass");
+    assert_eq!(summary["cases"][0]["statistics"]["slack"], Value::Null);
+    ringfence(folder, "report run.rfr --events events.jsonl");
+    let events = fs::read_to_string(folder.join("events.jsonl")).unwrap();
+    assert!(!events.contains("\"thread-on\""));
+    assert!(events.contains("nobody recorded who ran where"));
+    let active = active_priorities(&events);
+    let preempted = active.windows(3).filter(|it| it == &[20, 30, 20]).count();
+    assert!(preempted >= 4, "{active:?}");
+}
+
 /// Each job of the low gang is so long that a job of the high one comes in between.
 #[test]
 fn the_higher_gang_takes_over_and_the_lower_one_goes_on_after_it() {
@@ -170,17 +208,20 @@ fn the_higher_gang_takes_over_and_the_lower_one_goes_on_after_it() {
     }
     ringfence(folder, "report run.rfr --events events.jsonl");
     let events = fs::read_to_string(folder.join("events.jsonl")).unwrap();
-    let active: Vec<u64> = events
-        .lines()
-        .filter_map(|line| {
-            let event: Value = serde_json::from_str(line).unwrap();
-            event.get("gang-active")?["priority"].as_u64()
-        })
-        .collect();
+    let active = active_priorities(&events);
     let preempted = active.windows(3).filter(|it| it == &[20, 30, 20]).count();
     assert!(preempted >= 4, "{active:?}");
     assert!(events.contains("\"throttled\""));
     assert!(events.contains("duty cycle"));
+}
+
+/// Of the gangs that came to run, one after the other.
+fn active_priorities(events: &str) -> Vec<u64> {
+    let priority = |line| {
+        let event: Value = serde_json::from_str(line).unwrap();
+        event.get("gang-active")?["priority"].as_u64()
+    };
+    events.lines().filter_map(priority).collect()
 }
 
 #[test]

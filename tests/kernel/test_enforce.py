@@ -98,6 +98,7 @@ class Enforces(unittest.TestCase):
         self.assertNotIn("enforced.json", outcome.output)
         self.assertNotIn("live.json", outcome.output)
         self.assertNotIn("ringfence-members", outcome.output)
+        self.assertNotIn("ringfence-groups", outcome.output)
         with tempfile.TemporaryDirectory() as folder:
             guest.collect(Path(folder))
             self.judge(Path(folder) / "out")

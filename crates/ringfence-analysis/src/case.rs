@@ -186,6 +186,14 @@ pub struct Message {
 }
 
 impl CaseRun {
+    /// Whether the record says who ran where: where jobs started and no thread was ever on a core,
+    /// nobody recorded it.
+    pub fn says_who_ran(&self) -> bool {
+        let has_started = |job: &Job| job.started_ns.is_some();
+        let ran = |thread: &ThreadRun| !thread.occupations.is_empty();
+        self.threads.iter().any(ran) || !self.jobs.iter().flatten().any(has_started)
+    }
+
     /// The gang of a thread; `None` for best-effort work.
     pub fn gang_of(&self, thread: u16) -> Option<&event::Gang> {
         let task = self.case.threads[usize::from(thread)].task?;

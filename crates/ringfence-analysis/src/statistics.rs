@@ -16,13 +16,14 @@ pub const MAX_HYPERPERIODS: u64 = 1_000_000;
 /// Statistics of one case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CaseStatistics {
-    /// Core time that real-time threads left over.
-    pub slack: Slack,
+    /// Core time that real-time threads left over; `None` where the record does not say who ran
+    /// where.
+    pub slack: Option<Slack>,
     /// One entry per real-time task.
     pub tasks: Vec<TaskStatistics>,
-    /// One entry per best-effort thread.
+    /// One entry per best-effort thread; none as for `slack`.
     pub best_effort: Vec<BestEffortStatistics>,
-    /// One entry per core.
+    /// One entry per core; none as for `slack`.
     pub cores: Vec<CoreStatistics>,
 }
 
@@ -68,7 +69,8 @@ pub struct TaskStatistics {
     pub unfinished: u64,
     /// Release to finish, of finished jobs.
     pub response: Option<Distribution>,
-    /// Core time of the task's threads between start and finish, of finished jobs.
+    /// Core time of the task's threads between start and finish, of finished jobs; `None` also
+    /// where the record does not say who ran where.
     pub execution: Option<Distribution>,
     /// Release to start, of started jobs.
     pub start_delay: Option<Distribution>,
@@ -143,10 +145,19 @@ pub struct BandwidthPoint {
 /// Computes the statistics of a case.
 pub fn statistics(run: &CaseRun) -> CaseStatistics {
     let tasks = (0..).take(run.case.tasks.len());
+    let tasks = tasks.map(|task| task_statistics(run, task)).collect();
+    if !run.says_who_ran() {
+        return CaseStatistics {
+            slack: None,
+            tasks,
+            best_effort: Vec::new(),
+            cores: Vec::new(),
+        };
+    }
     let threads = (0..).take(run.threads.len());
     CaseStatistics {
-        slack: slack(run),
-        tasks: tasks.map(|task| task_statistics(run, task)).collect(),
+        slack: Some(slack(run)),
+        tasks,
         best_effort: threads
             .filter(|thread| run.is_best_effort(*thread))
             .map(|thread| best_effort_statistics(run, thread))
@@ -248,7 +259,9 @@ fn task_statistics(run: &CaseRun, index: u16) -> TaskStatistics {
         .iter()
         .filter_map(|job| Some(job.started_ns? - job.released_ns));
     statistics.response = Distribution::of(jobs.iter().filter_map(|j| j.response_ns()).collect());
-    statistics.execution = Distribution::of(core_times(run, index, &executed));
+    if run.says_who_ran() {
+        statistics.execution = Distribution::of(core_times(run, index, &executed));
+    }
     statistics.start_delay = Distribution::of(delays.collect());
     statistics.start_jitter_ns = statistics
         .start_delay

@@ -182,6 +182,18 @@ pub enum GangScheduler {
     Portable,
 }
 
+/// Who tells the portable scheduler which threads are awake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum WakeUps {
+    /// The kernel where it can, else the threads
+    Auto,
+    /// The kernel, from Linux 5.8 on with type information (BTF)
+    Tracepoints,
+    /// The threads, by the job API, and a look at each of them every millisecond; who ran where
+    /// is not recorded then
+    Jobs,
+}
+
 /// What `plan` and `run` share: a target and what to expect of it.
 #[derive(Debug, Args)]
 pub struct TargetChoice {
@@ -191,6 +203,9 @@ pub struct TargetChoice {
     /// Who keeps gangs apart [default: auto]; --target linux only
     #[arg(long, value_enum, value_name = "WHO")]
     pub gang_scheduler: Option<GangScheduler>,
+    /// Who tells which threads are awake [default: auto]; --target linux only
+    #[arg(long, value_enum, value_name = "WHO")]
+    pub wake_ups: Option<WakeUps>,
     /// Longest time that a lower gang may run on beside a higher one on this machine, which the verdict judges: seconds, or with a unit [default: 200us, and with the portable scheduler what is measured]; --target linux only
     #[arg(long, value_name = "TIME")]
     pub hand_over: Option<String>,

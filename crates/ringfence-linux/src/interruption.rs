@@ -1,6 +1,7 @@
 //! Signals that ask to end, so that a run can end in good order.
 
-use std::io::{self, Read};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,6 +9,8 @@ use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::{SigId, flag, low_level};
+
+use crate::sys;
 
 /// Watches for SIGINT, SIGTERM and SIGHUP instead of ending by them, until it is dropped. A
 /// second one changes nothing: what a run has changed is undone in any case.
@@ -52,23 +55,23 @@ impl Interruption {
     /// # Errors
     /// The system refuses.
     pub fn wait(&self, timeout: Duration) -> io::Result<Option<i32>> {
-        if self.signal().is_some() || timeout.is_zero() {
-            return Ok(self.signal());
+        self.wait_also_for(None, timeout)
+    }
+
+    /// The same, and no longer than until `file` can be read.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn wait_also_for(
+        &self,
+        file: Option<BorrowedFd<'_>>,
+        timeout: Duration,
+    ) -> io::Result<Option<i32>> {
+        if self.signal().is_none() {
+            let files: Vec<BorrowedFd<'_>> = [self.bell.as_fd()].into_iter().chain(file).collect();
+            sys::wait_readable(&files, timeout)?;
         }
-        self.bell.set_read_timeout(Some(timeout))?;
-        match (&self.bell).read(&mut [0]) {
-            Err(error)
-                if !matches!(
-                    error.kind(),
-                    io::ErrorKind::WouldBlock
-                        | io::ErrorKind::TimedOut
-                        | io::ErrorKind::Interrupted
-                ) =>
-            {
-                Err(error)
-            }
-            _ => Ok(self.signal()),
-        }
+        Ok(self.signal())
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub mod changes;
 pub mod class;
+pub mod control_group;
 pub mod counters;
 pub mod doctor;
 pub mod enforcement;

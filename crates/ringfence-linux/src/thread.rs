@@ -52,6 +52,16 @@ impl Thread {
     }
 }
 
+/// PF_KTHREAD of the kernel's flags.
+const KERNEL_THREAD: u64 = 0x0020_0000;
+
+/// Whether the thread is the kernel's own.
+pub fn is_kernel_thread(tid: i32) -> bool {
+    let stat = std::fs::read(format!("/proc/{tid}/stat")).ok();
+    stat.and_then(|text| Stat::parse(&text))
+        .is_some_and(|stat| stat.is_kernel_thread())
+}
+
 /// What `/proc/TID/stat` says, as far as it is used (proc_pid_stat(5)).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stat {
@@ -70,6 +80,11 @@ pub struct Stat {
 }
 
 impl Stat {
+    /// Whether it is the kernel's own.
+    pub fn is_kernel_thread(&self) -> bool {
+        self.flags & KERNEL_THREAD != 0
+    }
+
     /// Reads the text of the file; `None` if it is not what the kernel writes.
     pub fn parse(text: &[u8]) -> Option<Self> {
         // The name may hold anything, also blanks and parentheses.

@@ -238,7 +238,7 @@ pub struct SlackRow<'a> {
     pub hyperperiod: String,
 }
 
-/// The cases that can be relied on.
+/// The cases that can be relied on, and say who ran where.
 pub fn slack_rows(summary: &Summary) -> Vec<SlackRow<'_>> {
     summary.cases.iter().filter_map(SlackRow::of).collect()
 }
@@ -246,7 +246,7 @@ pub fn slack_rows(summary: &Summary) -> Vec<SlackRow<'_>> {
 impl<'a> SlackRow<'a> {
     fn of(case: &'a CaseSummary) -> Option<Self> {
         let statistics = case.statistics.as_ref()?;
-        let slack = &statistics.slack;
+        let slack = statistics.slack.as_ref()?;
         let all_ns = case.end_ns?.max(1) as f64 * statistics.cores.len().max(1) as f64;
         let bounds = slack.hyperperiod_min_ns.zip(slack.hyperperiod_max_ns);
         let per_hyperperiod = match bounds {

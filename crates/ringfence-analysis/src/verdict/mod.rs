@@ -22,6 +22,9 @@ use crate::read_case::CaseError;
 /// Breaches that a [`ClaimResult`] describes; the rest is only counted.
 pub const EVIDENCE_LIMIT: usize = 20;
 
+/// Why nothing can be said of who ran beside whom.
+const NOBODY_RECORDED: &str = "the record does not say who ran where";
+
 /// What a case may claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -124,15 +127,22 @@ pub fn judge(run: &CaseRun) -> Verdict {
     let one_gang = claims.one_gang_at_a_time;
     let regulated = claims.budgets.is_some();
     let (deadlines, jobs, misses) = deadlines::deadlines(run);
+    let seen = |findings: Findings| match run.says_who_ran() {
+        true => findings,
+        false => Findings {
+            missing: Some(NOBODY_RECORDED.into()),
+            ..Findings::default()
+        },
+    };
     Verdict {
         claims_isolation: claims_isolation(&run.case),
         claims: vec![
             complete(run).into_result(ClaimKind::CompleteRecord, true),
-            gangs::one_gang_at_a_time(run).into_result(ClaimKind::OneGangAtATime, one_gang),
-            gangs::work_conservation(run).into_result(ClaimKind::WorkConservation, one_gang),
-            share::share(run).into_result(ClaimKind::Share, claims.share.is_some()),
-            budgets::budgets(run).into_result(ClaimKind::Budgets, regulated),
-            budgets::throttling(run).into_result(ClaimKind::Throttling, regulated),
+            seen(gangs::one_gang_at_a_time(run)).into_result(ClaimKind::OneGangAtATime, one_gang),
+            seen(gangs::work_conservation(run)).into_result(ClaimKind::WorkConservation, one_gang),
+            seen(share::share(run)).into_result(ClaimKind::Share, claims.share.is_some()),
+            seen(budgets::budgets(run)).into_result(ClaimKind::Budgets, regulated),
+            seen(budgets::throttling(run)).into_result(ClaimKind::Throttling, regulated),
             releases::releases(run).into_result(ClaimKind::Releases, true),
             deadlines.into_result(ClaimKind::Deadlines, true),
         ],

@@ -42,8 +42,9 @@ fn the_good_case() {
     assert_eq!(read_bytes, 20_000);
 
     let used_ns = 2 * 3950 + 2 * 2750 + 4950;
-    assert_eq!(s.slack.run_ns, 4 * END_NS - used_ns);
-    assert_eq!(s.slack.hyperperiod_ns, None); // 20 us in a run of 12 us
+    let slack = s.slack.unwrap();
+    assert_eq!(slack.run_ns, 4 * END_NS - used_ns);
+    assert_eq!(slack.hyperperiod_ns, None); // 20 us in a run of 12 us
 }
 
 /// RT-Gang (RTAS 2019), Fig. 4: four cores, `high` of 2 ms on two of them and
@@ -73,7 +74,9 @@ fn illustrative(high_us: u64, low_us: u64) -> Vec<Event> {
 #[test]
 fn slack_of_the_illustrative_example() {
     for (high_us, slack_us) in [(2000, 28_000), (5600, 20_800)] {
-        let slack = statistics(&read(&illustrative(high_us, 4000)).unwrap()).slack;
+        let slack = statistics(&read(&illustrative(high_us, 4000)).unwrap())
+            .slack
+            .unwrap();
         assert_eq!(slack.hyperperiod_ns, Some(10_000_000));
         assert_eq!(slack.hyperperiods, 3);
         assert_eq!(slack.hyperperiod_min_ns, Some(slack_us * 1000));
@@ -206,7 +209,7 @@ proptest! {
             }
         }
         events.push(Event::CaseEnd { time_ns: end_ns });
-        let slack = statistics(&read(&in_order(events)).unwrap()).slack;
+        let slack = statistics(&read(&in_order(events)).unwrap()).slack.unwrap();
 
         let free: Vec<u64> = used.iter().map(|used| 4 - used).collect();
         prop_assert_eq!(slack.run_ns, free.iter().sum::<u64>());

@@ -46,10 +46,11 @@ pub struct Join {
         conflicts_with = "none"
     )]
     pub gang: Option<String>,
-    /// No gang: the processes become best-effort work
+    /// No gang: the processes become best-effort work, and the control group belongs to none
     #[arg(long)]
     pub none: bool,
-    /// All processes that are in this control group now, such as /sys/fs/cgroup/slam
+    /// All that is in this control group or below it, such as /sys/fs/cgroup/slam, and whatever is
+    /// put there later for as long as `ringfence enforce` runs
     #[arg(long, value_name = "FOLDER", required_unless_present = "processes")]
     pub cgroup: Option<PathBuf>,
     /// Numbers of processes

@@ -34,10 +34,16 @@ pub fn run(arguments: &Enforce) -> Result<Outcome, Failure> {
         "enforcing case `{}` of {} until interrupted; `ringfence exec --gang NAME -- COMMAND` runs a program in a gang",
         case.name, scenario.name
     );
-    while interruption.wait(LOOK).map_err(|e| error(&e))?.is_none() {
-        enforcement.check().map_err(failure)?;
+    loop {
+        let moved = enforcement.waits_on();
+        let signal = interruption.wait_also_for(moved, LOOK);
+        if signal.map_err(|e| error(&e))?.is_some() {
+            return Ok(Outcome::Pass);
+        }
+        for stays in enforcement.check().map_err(failure)? {
+            eprintln!("{stays}; it is of its new gang when it runs next");
+        }
     }
-    Ok(Outcome::Pass)
 }
 
 /// The case of that name, or the only one that schedules gangs.

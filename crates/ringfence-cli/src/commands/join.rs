@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use ringfence_linux::enforcement::groups::{GroupError, give};
 use ringfence_linux::scheduler::{Members, Membership};
 
 use super::exec::enforced;
@@ -15,21 +16,41 @@ pub fn run(arguments: &Join) -> Result<Outcome, Failure> {
     let error = |error: &dyn std::fmt::Display| Failure::Error(error.to_string());
     let enforced = enforced()?;
     let member = match &arguments.gang {
-        Some(name) => enforced.gang(name).map_err(|e| error(&e))?.membership(),
-        None => Membership::default(),
+        Some(name) => Some(enforced.gang(name).map_err(|e| error(&e))?.membership()),
+        None => None,
     };
-    let members = Members::open(&enforced.members).map_err(|e| error(&e))?;
+    let into = arguments.gang.as_deref().unwrap_or("no gang");
+    if !arguments.processes.is_empty() {
+        let members = Members::open(&enforced.members).map_err(|e| error(&e))?;
+        let count = join(&arguments.processes, &members, member.unwrap_or_default())?;
+        eprintln!("{count} threads are of {into} now");
+    }
+    if let Some(folder) = &arguments.cgroup {
+        let count = give(&enforced, folder, member).map_err(|e| match e {
+            GroupError::Untold(_) => Failure::Unsupported(e.to_string()),
+            e => error(&e),
+        })?;
+        let folder = folder.display();
+        match &arguments.gang {
+            Some(_) => eprintln!(
+                "{folder} is of {into} now, and so will be all that is put there; {count} threads have come to it"
+            ),
+            None => eprintln!("{folder} is of no gang now; {count} threads have left theirs"),
+        }
+    }
+    Ok(Outcome::Pass)
+}
+
+/// Makes the threads of processes members; answers how many.
+fn join(processes: &[i32], members: &Members, member: Membership) -> Result<usize, Failure> {
     let mut joined = BTreeSet::new();
     // A thread that was started by one before its turn came has not inherited anything: once
     // more, until a look finds no new ones.
     loop {
-        let found = threads(arguments, joined.is_empty())?;
-        let new: Vec<i32> = found
-            .into_iter()
-            .filter(|tid| !joined.contains(tid))
-            .collect();
+        let mut new = threads(processes, joined.is_empty())?;
+        new.retain(|tid| !joined.contains(tid));
         if new.is_empty() {
-            break;
+            return Ok(joined.len());
         }
         for tid in new {
             let result = members.join(tid, member);
@@ -43,25 +64,16 @@ pub fn run(arguments: &Join) -> Result<Outcome, Failure> {
             joined.insert(tid);
         }
     }
-    let into = arguments.gang.as_deref().unwrap_or("no gang");
-    eprintln!("{} threads are of {into} now", joined.len());
-    Ok(Outcome::Pass)
 }
 
-/// The threads that there are now. At first the processes that were named must be there; later
-/// they may have ended.
-fn threads(arguments: &Join, is_first: bool) -> Result<Vec<i32>, Failure> {
-    let mut processes = arguments.processes.clone();
-    if let Some(folder) = &arguments.cgroup {
-        let path = folder.join("cgroup.procs");
-        let text = fs::read_to_string(&path).map_err(|error| Failure::file(&path, error))?;
-        processes.extend(text.lines().filter_map(|line| line.parse::<i32>().ok()));
-    }
+/// The threads that there are now. At first the processes must be there; later they may have
+/// ended.
+fn threads(processes: &[i32], is_first: bool) -> Result<Vec<i32>, Failure> {
     let mut threads = Vec::new();
     for process in processes {
         let folder = format!("/proc/{process}/task");
         let Ok(entries) = fs::read_dir(&folder) else {
-            if is_first && arguments.processes.contains(&process) {
+            if is_first {
                 return Err(Failure::Error(format!(
                     "found no process {process}, expected one that runs"
                 )));

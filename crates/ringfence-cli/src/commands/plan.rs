@@ -2,6 +2,7 @@
 
 use ringfence_analysis::cache_share::ranges;
 use ringfence_analysis::duration::readable;
+use ringfence_linux::run::Mode;
 use ringfence_scenario::model::Scenario;
 use ringfence_scenario::{Disk, quantity};
 use ringfence_target::plan::{BudgetPlan, CasePlan, Plan, RegulatedBy};
@@ -33,7 +34,14 @@ pub fn show(scenario: &Scenario, target: &Target, json: bool) -> Result<Outcome,
 fn text(plan: &Plan, target: &Target) -> String {
     let (place, simulated) = match target {
         Target::Sim => (format!("the modelled {}", plan.platform), " simulated"),
-        Target::Linux(linux) => (format!("this machine, gangs by {}", linux.mode), ""),
+        Target::Linux(linux) => {
+            let (mode, wake_ups) = (linux.mode, linux.wake_ups);
+            let how = match linux.mode {
+                Mode::SchedExt => mode.to_string(),
+                Mode::Portable => format!("{mode} ({wake_ups})"),
+            };
+            (format!("this machine, gangs by {how}"), "")
+        }
     };
     let mut text = format!(
         "{} on {place}: {} cases of {}{simulated}, seed {}\n",

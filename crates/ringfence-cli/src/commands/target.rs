@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use clap::ValueEnum;
-use ringfence_linux::run::{CaseError, Mode, RegulateBy, RunError, Wanted};
+use ringfence_linux::run::{CaseError, Mode, RegulateBy, RunError, WakeUps, Wanted, WantedWakeUps};
 use ringfence_scenario::model::Scenario;
 use ringfence_scenario::quantity;
 use ringfence_target::plan::{Plan, RegulatedBy};
@@ -25,6 +25,8 @@ pub enum Target {
 pub struct Linux {
     /// Who keeps gangs apart.
     pub mode: Mode,
+    /// Who tells which threads are awake.
+    pub wake_ups: WakeUps,
     /// What is promised of hand-overs, if it is not what can be expected.
     pub hand_over_ns: Option<u64>,
     /// What best-effort work is held to.
@@ -45,6 +47,12 @@ impl Target {
                     .into(),
             ));
         }
+        if is_simulated && choice.wake_ups.is_some() {
+            return Err(Failure::Error(
+                "--wake-ups: found it with --target sim, which knows all of them; use --target linux"
+                    .into(),
+            ));
+        }
         if is_simulated && choice.regulate_by.is_some() {
             return Err(Failure::Error(
                 "--regulate-by: found it with --target sim, which counts all traffic; use --target linux"
@@ -60,11 +68,15 @@ impl Target {
                 "found it with --target sim, which knows it from the platform; use --target linux"
                     .into(),
             )),
-            (arguments::Target::Linux, hand_over_ns) => Ok(Self::Linux(Linux {
-                mode: mode(choice.gang_scheduler, scenario)?,
-                hand_over_ns,
-                regulate_by: choice.regulate_by.clone().unwrap_or_default(),
-            })),
+            (arguments::Target::Linux, hand_over_ns) => {
+                let mode = mode(choice.gang_scheduler, scenario)?;
+                Ok(Self::Linux(Linux {
+                    mode,
+                    wake_ups: wake_ups(choice.wake_ups, mode)?,
+                    hand_over_ns,
+                    regulate_by: choice.regulate_by.clone().unwrap_or_default(),
+                }))
+            }
         }
     }
 
@@ -80,11 +92,14 @@ impl Target {
     pub fn flags(choice: &TargetChoice) -> Vec<String> {
         let scheduler = choice.gang_scheduler.and_then(|it| it.to_possible_value());
         let scheduler = scheduler.map(|it| format!("--gang-scheduler {}", it.get_name()));
+        let wake_ups = choice.wake_ups.and_then(|it| it.to_possible_value());
+        let wake_ups = wake_ups.map(|it| format!("--wake-ups {}", it.get_name()));
         let hand_over = choice.hand_over.as_ref();
         let hand_over = hand_over.map(|text| format!("--hand-over {text}"));
         let regulate_by = choice.regulate_by.as_ref();
         let regulate_by = regulate_by.map(|what| format!("--regulate-by {what}"));
-        let all = scheduler.into_iter().chain(hand_over).chain(regulate_by);
+        let all = scheduler.into_iter().chain(wake_ups);
+        let all = all.chain(hand_over).chain(regulate_by);
         all.collect()
     }
 
@@ -122,6 +137,19 @@ fn mode(wanted: Option<GangScheduler>, scenario: &Scenario) -> Result<Mode, Fail
     };
     ringfence_linux::run::check(scenario, wanted)
         .map_err(|error| linux_failure(error, |error| Failure::Error(error.to_string())))
+}
+
+/// Who tells which threads are awake on this machine.
+fn wake_ups(wanted: Option<arguments::WakeUps>, mode: Mode) -> Result<WakeUps, Failure> {
+    let wanted = match wanted {
+        None | Some(arguments::WakeUps::Auto) => WantedWakeUps::Any,
+        Some(arguments::WakeUps::Tracepoints) => WantedWakeUps::Only(WakeUps::Tracepoints),
+        Some(arguments::WakeUps::Jobs) => WantedWakeUps::Only(WakeUps::Jobs),
+    };
+    wanted.choose(mode).map_err(|error| match error {
+        CaseError::Unsupported(text) => Failure::Unsupported(text),
+        error => Failure::Error(error.to_string()),
+    })
 }
 
 /// The failure of a run on this machine: what it cannot do is no error, and other reasons are

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::check::{Check, Level};
+use super::tracepoints::NAME as TRACEPOINTS;
 
 /// A way in which `--target linux` works.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -41,6 +42,16 @@ pub fn modes(checks: &[Check], traffic: &[String]) -> Vec<Mode> {
             .filter(|check| check.state == Level::Unusable);
         let mut missing: Vec<String> = unmet.map(text).collect();
         let works = missing.is_empty();
+        if name == PORTABLE {
+            let witness = checks.iter().find(|check| check.name == TRACEPOINTS);
+            let witness = witness.filter(|check| check.state == Level::Unusable);
+            missing.extend(witness.map(|check| {
+                format!(
+                    "{} (--wake-ups jobs does without, and nobody records who runs where)",
+                    text(check)
+                )
+            }));
+        }
         if works && traffic.is_empty() {
             missing.push(match name {
                 PORTABLE => "traffic is counted under sched_ext only".into(),
@@ -60,19 +71,10 @@ pub fn modes(checks: &[Check], traffic: &[String]) -> Vec<Mode> {
         }
     };
     vec![
-        mode(
-            "sched_ext",
-            &["kernel", "sched_ext", "BPF tracepoints"],
-            traffic,
-        ),
+        mode("sched_ext", &["kernel", "sched_ext", TRACEPOINTS], traffic),
         mode(
             PORTABLE,
-            &[
-                "kernel",
-                "scheduler classes",
-                "BPF tracepoints",
-                "control groups",
-            ],
+            &["kernel", "scheduler classes", "control groups"],
             &[],
         ),
     ]

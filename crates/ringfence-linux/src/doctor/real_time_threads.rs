@@ -9,8 +9,6 @@ use crate::sys;
 use crate::thread::Stat;
 
 const NAME: &str = "real-time threads";
-/// PF_KTHREAD of the kernel's flags.
-const KERNEL_THREAD: u64 = 0x0020_0000;
 /// Names in the text; JSON has them all.
 const SHOWN: usize = 8;
 
@@ -70,13 +68,13 @@ fn of_thread(machine: &MachineFiles, folder: &str, tid: &str) -> Option<RealTime
     let cpus = machine.field(&format!("{folder}/status"), "Cpus_allowed_list");
     Some(RealTimeThread {
         tid: tid.parse().ok()?,
+        is_kernel: stat.is_kernel_thread(),
         name: stat.name,
         class,
         priority: (policy != sys::SCHED_DEADLINE).then_some(stat.real_time_priority),
         cpus: cpus
             .and_then(|list| cpu::parse_list(&list))
             .map_or_else(String::new, |cpus| cpu::write_list(&cpus)),
-        is_kernel: stat.flags & KERNEL_THREAD != 0,
     })
 }
 

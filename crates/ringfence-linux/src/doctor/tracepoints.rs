@@ -3,7 +3,7 @@
 use super::check::{Check, Level};
 use super::machine_files::MachineFiles;
 
-const NAME: &str = "BPF tracepoints";
+pub(super) const NAME: &str = "BPF tracepoints";
 const KERNEL: &str =
     "root, and a kernel from 5.8 on with CONFIG_BPF_SYSCALL and CONFIG_DEBUG_INFO_BTF";
 
@@ -34,7 +34,7 @@ pub(super) fn check(machine: &MachineFiles, loaded: Option<&Result<(), String>>)
             NAME,
             Level::Unusable,
             "the kernel has no type information (BTF)",
-            "who runs where cannot be recorded, and a run without a record proves nothing",
+            "who runs where cannot be recorded, and so not be judged",
         )
         .remedy(KERNEL),
     }

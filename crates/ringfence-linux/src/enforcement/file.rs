@@ -14,8 +14,10 @@ use crate::thread::Thread;
 pub(super) const NAME: &str = "enforced.json";
 /// Name of the memberships, in the kernel's BPF file system.
 pub(super) const MEMBERS: &str = "ringfence-members";
+/// Name of the control groups that belong to gangs, there.
+pub(super) const GROUPS: &str = "ringfence-groups";
 /// Version of the file; others are refused.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// What is enforced on this machine now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +34,9 @@ pub struct Enforced {
     pub gangs: Vec<EnforcedGang>,
     /// The map of memberships.
     pub members: PathBuf,
+    /// The map of control groups that belong to gangs; `None` if the kernel does not tell who is
+    /// put into one.
+    pub groups: Option<PathBuf>,
 }
 
 /// A gang of [`Enforced`].
@@ -87,7 +92,13 @@ pub enum FindError {
 }
 
 impl Enforced {
-    pub(super) fn of(scenario: &Scenario, case: &Case, gangs: &[&Gang], members: &Path) -> Self {
+    pub(super) fn of(
+        scenario: &Scenario,
+        case: &Case,
+        gangs: &[&Gang],
+        members: &Path,
+        groups: Option<&Path>,
+    ) -> Self {
         let gangs = gangs.iter().map(|gang| {
             let partition = &scenario.partitions[gang.partition];
             EnforcedGang {
@@ -105,6 +116,7 @@ impl Enforced {
             case: case.name.clone(),
             gangs: gangs.collect(),
             members: members.to_owned(),
+            groups: groups.map(Path::to_owned),
         }
     }
 

@@ -6,11 +6,13 @@
 //! to be in a gang; none of them is started.
 
 mod file;
+pub mod groups;
 #[cfg(test)]
 mod tests;
 
 use std::fs;
 use std::io;
+use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -21,7 +23,7 @@ use crate::changes::lock::{Lock, LockError};
 use crate::live::{Activity, Board, Publication, Subject};
 use crate::run::in_kernel::KernelGangs;
 use crate::run::{CaseError, Mode, RegulateBy, Wanted};
-use crate::scheduler::SharedMembers;
+use crate::scheduler::{self, SharedGroups, SharedMap};
 pub use file::{Enforced, EnforcedGang, FindError};
 
 /// Where the kernel has BPF objects that have names.
@@ -59,10 +61,11 @@ pub struct Enforcement {
     _publication: Publication,
     board: Arc<Board>,
     activity: Activity,
-    gangs: KernelGangs,
+    scheduled: KernelGangs,
     published: PathBuf,
     // Dropped after what it guards.
-    _members: SharedMembers,
+    _members: SharedMap,
+    groups: Option<SharedGroups>,
     _lock: Lock,
 }
 
@@ -86,51 +89,67 @@ impl Enforcement {
         let lock = Lock::take(folder, "ringfence enforce")?;
         let published = folder.join(file::NAME);
         let pinned = Path::new(BPF_FILE_SYSTEM).join(file::MEMBERS);
+        let pinned_groups = Path::new(BPF_FILE_SYSTEM).join(file::GROUPS);
         // Of one that was killed: nobody else is at work.
-        for old in [&published, &pinned] {
+        for old in [&published, &pinned, &pinned_groups] {
             remove(old)?;
         }
         Wanted::Only(Mode::SchedExt).choose()?;
         let gangs: Vec<&Gang> = case.gangs.iter().map(|&g| &scenario.gangs[g]).collect();
         let mut scheduled =
             KernelGangs::start(scenario, case, &gangs, clock::now_ns(), regulate_by)?;
-        let members = scheduled
-            .scheduler()
-            .share_members(&pinned)
-            .map_err(CaseError::from)?;
+        let scheduler = scheduled.scheduler();
+        let members = scheduler.share_members(&pinned).map_err(CaseError::from)?;
+        let shared = scheduler.share_groups(&pinned_groups);
+        let shared = shared.map_err(CaseError::from)?;
         let (publication, board) = show(scenario, case, &gangs, &mut scheduled, folder)?;
         let failed = |error| EnforcementError::File {
             path: published.clone(),
             error,
         };
-        Enforced::of(scenario, case, &gangs, &pinned)
+        let groups = shared.as_ref().map(|_| pinned_groups.as_path());
+        Enforced::of(scenario, case, &gangs, &pinned, groups)
             .write(&published)
             .map_err(failed)?;
         Ok(Self {
             _publication: publication,
             board,
             activity: Activity::of(&gangs, scenario.partitions.len(), true),
-            gangs: scheduled,
+            scheduled,
             published,
             _members: members,
+            groups: shared,
             _lock: lock,
         })
     }
 
     /// What a reader should know of how best-effort work is throttled.
     pub fn remarks(&self) -> &[String] {
-        self.gangs.remarks()
+        self.scheduled.remarks()
+    }
+
+    /// What can be read when [`Self::check`] is to be called at once.
+    pub fn waits_on(&self) -> Option<BorrowedFd<'_>> {
+        self.groups.as_ref().map(SharedGroups::waits_on)
     }
 
     /// Whether gangs are still kept apart; to be asked at least every second, or events of the
-    /// scheduler are lost.
+    /// scheduler are lost. Threads that were moved between control groups are put into the queues
+    /// of their gangs; answers which could not be, and still wait where they did.
     ///
     /// # Errors
     /// The kernel has taken the threads back, or the scheduler has found a fault in itself.
-    pub fn check(&mut self) -> Result<(), CaseError> {
-        let events = self.gangs.events()?;
+    pub fn check(&mut self) -> Result<Vec<scheduler::Error>, CaseError> {
+        let events = self.scheduled.events()?;
         self.activity.note(&events, clock::now_ns(), &self.board);
-        self.gangs.check()
+        self.scheduled.check()?;
+        let Some(groups) = &mut self.groups else {
+            return Ok(Vec::new());
+        };
+        groups.follow().map_err(|source| CaseError::System {
+            what: "reading which threads were moved".into(),
+            source,
+        })
     }
 }
 

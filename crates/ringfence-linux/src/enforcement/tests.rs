@@ -8,7 +8,7 @@ use crate::thread::Thread;
 
 fn enforced(process: Thread) -> serde_json::Value {
     serde_json::json!({
-        "format": 1,
+        "format": 2,
         "process": process,
         "scenario": "car",
         "case": "rt-gang",
@@ -16,6 +16,7 @@ fn enforced(process: Thread) -> serde_json::Value {
             "name": "slam", "partition": "machine", "partition_number": 0, "cpus": [0, 1], "priority": 30
         }],
         "members": "/sys/fs/bpf/ringfence-members",
+        "groups": "/sys/fs/bpf/ringfence-groups",
     })
 }
 
@@ -61,9 +62,9 @@ fn a_process_that_is_gone_enforces_nothing() {
 #[test]
 fn another_format_is_refused() {
     let mut other = enforced(this_process());
-    other["format"] = 2.into();
+    other["format"] = 1.into();
     let error = find(&other.to_string()).unwrap_err().to_string();
-    assert!(error.contains("found format 2"), "{error}");
+    assert!(error.contains("found format 1"), "{error}");
 }
 
 #[test]

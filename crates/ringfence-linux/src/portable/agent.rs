@@ -15,17 +15,15 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use libbpf_rs::MapHandle;
 use ringfence_policy::regulator::{Budget, Domain};
 use ringfence_workloads::clock;
 
 use super::arbiter::{Action, Arbiter};
 use super::freezer::Group;
 use super::hand_over::HandOvers;
+use super::news::{News, Source};
 use super::throttle::Level;
 use crate::live::Board;
-use crate::recorder::{self, ThreadEvent};
-use crate::ring::Ring;
 use crate::scheduler::{Event, What};
 use crate::sys;
 
@@ -40,8 +38,8 @@ pub struct Equipment {
     pub arbiter: Arbiter,
     /// Groups of the gangs, by their index there.
     pub groups: Arc<Vec<Group>>,
-    /// What members do; see [`recorder::MemberMaps`].
-    pub member_events: MapHandle,
+    /// What members do.
+    pub source: Source,
     /// Who throttles best-effort work, and what each gang tolerates.
     pub regulation: Option<Regulation>,
     /// Order of all that is told.
@@ -213,7 +211,7 @@ impl Order {
 struct Worker {
     arbiter: Arbiter,
     groups: Arc<Vec<Group>>,
-    ring: Ring<ThreadEvent>,
+    news: News,
     orders: PipeReader,
     answers: Sender<io::Result<()>>,
     events: Sender<Event>,
@@ -247,11 +245,10 @@ impl Worker {
         events: Sender<Event>,
     ) -> io::Result<Self> {
         sys::set_class(0, libc::SCHED_FIFO, PRIORITY)?;
-        let ring = Ring::of(&equipment.member_events, recorder::thread_event);
         Ok(Self {
             arbiter: equipment.arbiter,
             groups: equipment.groups,
-            ring: ring.map_err(io::Error::other)?,
+            news: News::of(equipment.source)?,
             orders,
             answers,
             events,
@@ -268,9 +265,7 @@ impl Worker {
 
     fn live(&mut self) -> io::Result<()> {
         while self.take_order()? {
-            for event in self.ring.drain()? {
-                self.arbiter.told(&event);
-            }
+            self.news.pass_on(&mut self.arbiter)?;
             let now_ns = clock::now_ns();
             if now_ns >= self.next_look_ns {
                 self.next_look_ns = now_ns + LOOK_NS;
@@ -280,7 +275,7 @@ impl Worker {
             let next_ns = self.arbiter.next_timer_ns().unwrap_or(u64::MAX);
             let next_ns = next_ns.min(self.next_look_ns);
             let wait = Duration::from_nanos(next_ns.saturating_sub(clock::now_ns()));
-            sys::wait_readable(&[self.ring.waits_on(), self.orders.as_fd()], wait)?;
+            sys::wait_readable(&[self.news.waits_on(), self.orders.as_fd()], wait)?;
         }
         Ok(())
     }

@@ -6,6 +6,7 @@
 //! when it was stopped; when it goes on, its threads are looked at.
 
 mod overlaps;
+mod said;
 mod shown;
 
 use std::collections::VecDeque;

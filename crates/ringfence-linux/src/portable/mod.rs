@@ -1,7 +1,7 @@
 //! Gang scheduling on any kernel: real-time classes and the freezer of control groups.
 //!
-//! An agent above all gangs carries the policy core. It sees through BPF tracepoints who
-//! wakes and who sleeps, freezes the gangs that must not run and thaws the one that may.
+//! An agent above all gangs carries the policy core. It sees through BPF tracepoints, or hears
+//! from the threads themselves, who wakes and who sleeps, freezes the gangs that must not run and thaws the one that may.
 //! Nothing keeps a gang that wakes from running until the agent has seen it: how long gangs
 //! overlapped is measured in every run.
 
@@ -12,13 +12,14 @@ mod freezer;
 mod guard;
 mod hand_over;
 mod members;
+mod news;
 #[cfg(test)]
 mod tests;
 mod throttle;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, PipeWriter};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -37,6 +38,7 @@ pub use freezer::{Freezer, Version};
 use guard::Guard;
 pub use guard::watch;
 pub use hand_over::{HandOvers, Summary};
+use news::{Source, Word};
 use throttle::{Throttle, Told};
 
 use crate::changes::live::Live;
@@ -101,8 +103,9 @@ pub struct Setup<'a> {
     pub origin_ns: u64,
     /// How best-effort work is throttled; `None` is not at all.
     pub duty_cycle: Option<DutyCycle>,
-    /// By what members are followed.
-    pub members: MemberMaps,
+    /// By what the kernel lets members be followed; without it, they say what they do by
+    /// [`Portable::said`].
+    pub members: Option<MemberMaps>,
     /// The command of the guard; see [`watch`].
     pub guard: &'a [OsString],
     /// Where others see what it does.
@@ -127,7 +130,9 @@ pub struct Portable {
     agent: Agent,
     throttle: Option<Throttle>,
     groups: Arc<Vec<Group>>,
-    members: MemberMaps,
+    members: Option<MemberMaps>,
+    /// To the agent, which ends before it.
+    words: Option<PipeWriter>,
     // After the agent, which still thaws; before the guard, which would undo what is left.
     _changes: Changes,
     _guard: Guard,
@@ -170,10 +175,17 @@ impl Portable {
         let start = |duty_cycle| throttle(duty_cycle, setup.origin_ns, told);
         let started = setup.duty_cycle.map(start).transpose()?;
         let (throttle, regulation) = started.unzip();
+        let (source, words) = match &setup.members {
+            Some(members) => (Source::Told(MapHandle::try_from(&members.events)?), None),
+            None => {
+                let pipe = io::pipe().map_err(|source| system("making a pipe", source))?;
+                (Source::Said(pipe.0), Some(pipe.1))
+            }
+        };
         let agent = Agent::start(Equipment {
             arbiter: Arbiter::new(&setup.partitions, setup.gangs.clone(), setup.origin_ns)?,
             groups: Arc::clone(&groups),
-            member_events: MapHandle::try_from(&setup.members.events)?,
+            source,
             regulation,
             sequence,
             board: setup.board,
@@ -188,6 +200,7 @@ impl Portable {
             throttle,
             groups,
             members: setup.members,
+            words,
             _changes: changes,
             _guard: guard,
             _above: above,
@@ -214,7 +227,9 @@ impl Portable {
             .map_err(|source| failed("moving to the group of its gang the process of", source))?;
         sys::set_class(tid, libc::SCHED_FIFO, self.fifo[gang])
             .map_err(|source| failed("making a real-time one (SCHED_FIFO) of", source))?;
-        self.members.follow(tid)?;
+        if let Some(members) = &self.members {
+            members.follow(tid)?;
+        }
         let cpus = sys::affinity(tid).map_err(|source| failed("asking for the CPUs of", source))?;
         let order = Order {
             process,
@@ -226,6 +241,24 @@ impl Portable {
         };
         let joined = self.agent.join(order);
         joined.map_err(|source| failed("following", source))
+    }
+
+    /// A thread says at `time_ns` that it has work, or that it goes to sleep. Nothing where the
+    /// kernel tells it.
+    ///
+    /// # Errors
+    /// The agent has ended, so gangs run side by side.
+    pub fn said(&self, tid: i32, has_work: bool, time_ns: u64) -> Result<(), Error> {
+        let word = Word {
+            time_ns,
+            tid,
+            has_work,
+        };
+        let said = self
+            .words
+            .as_ref()
+            .map_or(Ok(()), |words| word.write(words));
+        said.map_err(|source| system("telling the agent", source))
     }
 
     /// What it did since it was last asked, slightly out of order.

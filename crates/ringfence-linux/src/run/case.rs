@@ -15,7 +15,7 @@ use super::enforcer::Enforcer;
 use super::history::{History, Raw};
 use super::launch::{Launch, Process, threads_of};
 use super::live_view::LiveView;
-use super::{CaseError, RunOptions, claims};
+use super::{CaseError, RunOptions, WakeUps, claims};
 use crate::recorder::Recorder;
 
 /// How long programs may go on after the end of a case: for the job that they are at, with
@@ -36,11 +36,15 @@ pub fn run(
 ) -> Result<Result<Section, u64>, CaseError> {
     let case = &scenario.cases[index];
     let workload = Workload::new(scenario, case)?;
-    let recorder = Recorder::start()?;
+    let recorder = match options.wake_ups {
+        WakeUps::Tracepoints => Some(Recorder::start()?),
+        WakeUps::Jobs => None,
+    };
     let origin_ns = clock::now_ns();
     let mut view = LiveView::prepare(scenario, case, &workload)?;
     let setting = (scenario, case, &workload);
-    let mut enforcer = Enforcer::start(setting, origin_ns, options, &recorder, view.board())?;
+    let mut enforcer =
+        Enforcer::start(setting, origin_ns, options, recorder.as_ref(), view.board())?;
     let not_shown = view.show(&mut enforcer);
     let log = JobLog::create(Size::default())?;
     let start_ns = start_ns(scenario, origin_ns, lead_ns);
@@ -50,10 +54,13 @@ pub fn run(
         runner: options.runner,
         log: &log.path(),
         start_ns,
+        marks_sleep: options.wake_ups == WakeUps::Jobs,
     }
     .start()?;
-    for process in &processes {
-        recorder.watch(process.id())?;
+    if let Some(recorder) = &recorder {
+        for process in &processes {
+            recorder.watch(process.id())?;
+        }
     }
     let mut live = Live {
         workload: &workload,
@@ -77,6 +84,9 @@ pub fn run(
     live.check_witness()?;
     let mut remarks = live.enforcer.remarks().to_vec();
     remarks.extend(not_shown);
+    if options.wake_ups == WakeUps::Jobs {
+        remarks.push(NOT_RECORDED.into());
+    }
     if outcomes.iter().any(|outcome| !outcome.locked) {
         remarks.push(NOT_LOCKED.into());
     }
@@ -110,11 +120,13 @@ fn start_ns(scenario: &Scenario, origin_ns: u64, lead_ns: u64) -> u64 {
 
 const NOT_LOCKED: &str = "the memory of some programs could not be locked (RLIMIT_MEMLOCK), so the system may have paged them out";
 
+const NOT_RECORDED: &str = "nobody recorded who ran where and when: jobs are what programs say of them, and nothing is known of gangs beside them";
+
 /// A case under way.
 struct Live<'a> {
     workload: &'a Workload<'a>,
     view: LiveView<'a>,
-    recorder: Recorder,
+    recorder: Option<Recorder>,
     enforcer: Enforcer,
     log: JobLog,
     /// Index of each thread in the record, by its number in the kernel.
@@ -147,6 +159,9 @@ impl Live<'_> {
     /// Whether the kernel has seen every thread on a CPU; otherwise it knows them by other
     /// numbers, and the record would be blind.
     fn check_witness(&self) -> Result<(), CaseError> {
+        if self.recorder.is_none() {
+            return Ok(());
+        }
         let seen: HashSet<i32> = self.raw.switches.iter().map(|event| event.tid).collect();
         match self.threads.keys().find(|tid| !seen.contains(tid)) {
             None => Ok(()),
@@ -158,13 +173,13 @@ impl Live<'_> {
         let Self {
             workload,
             view,
+            recorder,
             enforcer,
             log,
             threads,
             raw,
             refused,
             processes,
-            ..
         } = self;
         log.answer(|request| {
             let placed = place(workload, processes, &request);
@@ -183,18 +198,25 @@ impl Live<'_> {
         });
         let first = raw.marks.len();
         let drained = log.drain(|mark: Mark| raw.marks.push(mark));
+        for mark in &raw.marks[first..] {
+            enforcer.said(mark)?;
+        }
         let events = enforcer.events()?;
         view.note(&raw.marks[first..], &events);
         raw.scheduler.extend(events);
-        let switches = self.recorder.drain().map_err(|source| CaseError::System {
-            what: "reading who ran where".into(),
-            source,
-        })?;
-        raw.switches.extend(switches);
+        let mut lost = drained.lost + drained.damaged;
+        if let Some(recorder) = recorder {
+            let switches = recorder.drain().map_err(|source| CaseError::System {
+                what: "reading who ran where".into(),
+                source,
+            })?;
+            raw.switches.extend(switches);
+            lost += recorder.lost();
+        }
         if let Some(error) = refused.take() {
             return Err(error);
         }
-        match drained.lost + drained.damaged + self.recorder.lost() {
+        match lost {
             0 => Ok(()),
             lost => Err(CaseError::Lost(lost)),
         }

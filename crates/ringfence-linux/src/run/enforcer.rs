@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ringfence_scenario::model::{Case, Gang, Scenario, Scheduling};
 use ringfence_target::workload::Workload;
-use ringfence_workloads::job_log::ThreadId;
+use ringfence_workloads::job_log::{Mark, ThreadId};
 
 use super::in_kernel::KernelGangs;
 use super::portable::PortableGangs;
@@ -42,7 +42,7 @@ impl Enforcer {
         (scenario, case, workload): (&Scenario, &Case, &Workload<'_>),
         origin_ns: u64,
         options: &RunOptions<'_>,
-        recorder: &Recorder,
+        recorder: Option<&Recorder>,
         board: &Arc<Board>,
     ) -> Result<Self, CaseError> {
         match (case.scheduling, options.mode) {
@@ -92,6 +92,17 @@ impl Enforcer {
                     what: format!("making thread {tid} a real-time one (SCHED_FIFO)"),
                     source,
                 }),
+        }
+    }
+
+    /// A program has said this.
+    ///
+    /// # Errors
+    /// Who needs to know it has ended.
+    pub fn said(&self, mark: &Mark) -> Result<(), CaseError> {
+        match self {
+            Self::Portable(gangs) => gangs.said(mark),
+            Self::FixedPriority | Self::Kernel { .. } => Ok(()),
         }
     }
 

@@ -24,6 +24,8 @@ pub struct Launch<'a> {
     pub log: &'a Path,
     /// The start, in nanoseconds of CLOCK_MONOTONIC.
     pub start_ns: u64,
+    /// Whether threads say when they wake and sleep.
+    pub marks_sleep: bool,
 }
 
 /// A process of a case. It is ended with this.
@@ -111,7 +113,7 @@ impl Launch<'_> {
             log: Some(self.log.to_owned()),
             gang: Some(workload.owner_name(owner).to_owned()),
             launcher: Some(std::process::id()),
-            marks_sleep: false,
+            marks_sleep: self.marks_sleep,
         }
     }
 }

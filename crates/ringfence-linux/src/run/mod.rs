@@ -14,6 +14,7 @@ mod portable;
 pub mod regulate_by;
 #[cfg(test)]
 mod tests;
+pub mod wake_ups;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -29,6 +30,7 @@ use crate::changes::lock::LockError;
 use crate::{portable as portable_mode, scheduler};
 pub use mode::{Mode, Wanted};
 pub use regulate_by::RegulateBy;
+pub use wake_ups::{WakeUps, WantedWakeUps};
 
 /// How to run a scenario.
 #[derive(Clone, Copy)]
@@ -41,6 +43,8 @@ pub struct RunOptions<'a> {
     pub guard: &'a [OsString],
     /// Who keeps gangs apart; see [`Wanted::choose`].
     pub mode: Mode,
+    /// Who tells which threads are awake; see [`WantedWakeUps::choose`].
+    pub wake_ups: WakeUps,
     /// What best-effort work is held to.
     pub regulate_by: &'a RegulateBy,
     /// What the record promises of hand-overs; see [`claims`].
@@ -86,7 +90,9 @@ pub enum CaseError {
     #[error("portable mode: {0}")]
     Portable(#[from] portable_mode::Error),
     /// The recorder cannot be loaded.
-    #[error("who runs where cannot be recorded: {0}")]
+    #[error(
+        "who runs where cannot be recorded: {0}; --gang-scheduler portable --wake-ups jobs does without"
+    )]
     Recorder(#[from] libbpf_rs::Error),
     /// No job log.
     #[error(transparent)]

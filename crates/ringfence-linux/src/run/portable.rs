@@ -10,10 +10,10 @@ use ringfence_policy::gang;
 use ringfence_record::event::Claims;
 use ringfence_scenario::model::{self, Case, Scenario, ShareLimit};
 use ringfence_target::workload::{Class, Workload};
-use ringfence_workloads::job_log::ThreadId;
+use ringfence_workloads::job_log::{Kind, Mark, ThreadId};
 
 use super::in_kernel::is_regulated;
-use super::{CaseError, duty_cycle};
+use super::{CaseError, WakeUps, duty_cycle};
 use crate::live::Board;
 use crate::portable::{DutyCycle, Gang, Held, Outcome, Portable, Setup, Summary, Version};
 use crate::recorder::{Recorder, ThreadEvent, What};
@@ -22,6 +22,7 @@ use crate::scheduler::Event;
 /// The agent of a case.
 pub struct PortableGangs {
     portable: Portable,
+    wake_ups: WakeUps,
     remarks: Vec<String>,
     /// When it has ended: what it told last, and who was kept from running.
     last_events: Vec<Event>,
@@ -38,7 +39,7 @@ impl PortableGangs {
         (scenario, case, workload): (&Scenario, &Case, &Workload<'_>),
         origin_ns: u64,
         guard: &[OsString],
-        recorder: &Recorder,
+        recorder: Option<&Recorder>,
         board: Arc<Board>,
     ) -> Result<Self, CaseError> {
         let gangs = gangs(workload);
@@ -49,17 +50,22 @@ impl PortableGangs {
             duty_cycle = Some(shares(scenario, workload, &gangs, full));
             remarks.push(duty_cycle::remark(full));
         }
+        let wake_ups = match recorder {
+            Some(_) => WakeUps::Tracepoints,
+            None => WakeUps::Jobs,
+        };
         let setup = Setup {
             partitions: partitions(scenario),
             gangs,
             origin_ns,
             duty_cycle,
-            members: recorder.members()?,
+            members: recorder.map(Recorder::members).transpose()?,
             guard,
             board,
         };
         Ok(Self {
             portable: Portable::start(setup)?,
+            wake_ups,
             remarks,
             last_events: Vec::new(),
             held: Vec::new(),
@@ -76,6 +82,20 @@ impl PortableGangs {
         Ok(self
             .portable
             .join(numbers, (gang.partition, gang.priority))?)
+    }
+
+    /// A program has said this.
+    ///
+    /// # Errors
+    /// The agent has ended before its time.
+    pub fn said(&self, mark: &Mark) -> Result<(), CaseError> {
+        let has_work = match mark.kind {
+            Kind::Runnable => true,
+            Kind::Sleeping => false,
+            _ => return Ok(()),
+        };
+        let tid = mark.thread.thread.cast_signed();
+        Ok(self.portable.said(tid, has_work, mark.time_ns)?)
     }
 
     /// What it did since it was last asked.
@@ -115,7 +135,7 @@ impl PortableGangs {
     /// What was measured, for people.
     pub fn measured(&self) -> String {
         let (overlaps, waits) = self.measured.unwrap_or_default();
-        text(self.portable.version(), overlaps, waits)
+        text(self.portable.version(), self.wake_ups, overlaps, waits)
     }
 
     /// Puts what was measured in the place of what was not promised.
@@ -142,23 +162,30 @@ impl PortableGangs {
     }
 }
 
-fn text(version: Version, overlaps: Summary, waits: Summary) -> String {
+fn text(version: Version, wake_ups: WakeUps, overlaps: Summary, waits: Summary) -> String {
     let version = match version {
         Version::V1 => 1,
         Version::V2 => 2,
     };
     let us = |time_ns: u64| time_ns.div_ceil(1000);
-    format!(
-        "portable mode (freezer of version {version}): {} times a lower gang was on a core while a higher one \
-         was runnable, for {} us (median) and {} us (at most); {} times the gang that may run waited for a \
-         core, for {} us (median) and {} us (at most)",
+    let overlaps = format!(
+        "portable mode (freezer of version {version}, {wake_ups}): {} times a lower gang was on a core while a \
+         higher one was runnable, for {} us (median) and {} us (at most)",
         overlaps.count,
         us(overlaps.median_ns),
         us(overlaps.longest_ns),
-        waits.count,
-        us(waits.median_ns),
-        us(waits.longest_ns)
-    )
+    );
+    match wake_ups {
+        WakeUps::Tracepoints => format!(
+            "{overlaps}; {} times the gang that may run waited for a core, for {} us (median) and {} us (at most)",
+            waits.count,
+            us(waits.median_ns),
+            us(waits.longest_ns)
+        ),
+        WakeUps::Jobs => {
+            format!("{overlaps}; how long gangs waited for a core is not known")
+        }
+    }
 }
 
 fn partitions(scenario: &Scenario) -> Vec<(CpuSet, gang::ShareLimit)> {

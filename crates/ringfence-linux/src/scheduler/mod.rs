@@ -18,12 +18,14 @@ use crate::sys;
 
 mod error;
 mod events;
+mod groups;
 mod members;
 mod view;
 
 pub use error::Error;
 pub use events::{Event, What};
-pub use members::{Members, SharedMembers};
+pub use groups::SharedGroups;
+pub use members::{Entry, Groups, Members, SharedMap};
 pub use view::MapIds;
 
 #[allow(missing_docs, clippy::all, clippy::undocumented_unsafe_blocks)]
@@ -144,6 +146,7 @@ impl Scheduler {
         }
         let constants = opened.maps.rodata_data.as_mut();
         constants.expect("the scheduler has constants").cpu_count = cpus as u32;
+        groups::choose(&mut opened.progs);
         let skeleton = opened.load()?;
         Ok(Self {
             attached: Vec::new(),
@@ -265,7 +268,11 @@ impl Scheduler {
         if member.priority > 0 && !self.gangs.contains(&(member.partition, member.priority)) {
             return Err(Error::NoSuchGang { member });
         }
-        members::join(&self.skeleton.maps.memberships, tid, member)
+        let entry = Entry {
+            member,
+            group: None,
+        };
+        members::join(&self.skeleton.maps.memberships, tid, &entry)
     }
 
     /// Lets other processes make threads members, by [`Members`], as long as the result is there.
@@ -273,8 +280,26 @@ impl Scheduler {
     ///
     /// # Errors
     /// The name cannot be made.
-    pub fn share_members(&mut self, path: &Path) -> Result<SharedMembers, Error> {
-        SharedMembers::share(&mut self.skeleton.maps.memberships, path)
+    pub fn share_members(&mut self, path: &Path) -> Result<SharedMap, Error> {
+        SharedMap::share(&mut self.skeleton.maps.memberships, path)
+    }
+
+    /// Lets other processes give control groups to gangs, by [`Groups`], as long as the result is
+    /// there; once. `path` is in a BPF file system, and nothing is there yet. `None` if this kernel
+    /// does not tell who is put into a group.
+    ///
+    /// # Errors
+    /// The kernel refuses, or the name cannot be made.
+    pub fn share_groups(&mut self, path: &Path) -> Result<Option<SharedGroups>, Error> {
+        let programs = &self.skeleton.progs;
+        let programs = [&programs.on_move, &programs.on_clone, &programs.on_removal];
+        if !programs.iter().all(|program| program.autoload()) {
+            return Ok(None);
+        }
+        for program in programs {
+            self.attached.push(program.attach()?);
+        }
+        SharedGroups::share(&mut self.skeleton.maps, path).map(Some)
     }
 
     /// By what others read what it does; see [`MapIds::state`].

@@ -19,7 +19,7 @@ fn portable(events: Vec<EventProbe>) -> Probed {
 }
 
 #[test]
-fn without_a_witness_there_is_no_mode() {
+fn without_a_witness_there_is_portable_mode_alone_and_it_says_so() {
     let refused = Err("not permitted".to_owned());
     for (files, recorder, found) in [
         (BOARD, None, "no type information"),
@@ -33,7 +33,16 @@ fn without_a_witness_there_is_no_mode() {
         };
         let examined = examined(files, probed);
         expect(&examined, "BPF tracepoints", Level::Unusable, &[found]);
-        assert!(!examined.is_fit());
+        let [sched_ext, portable] = examined.modes.as_slice() else {
+            panic!("{:?}", examined.modes);
+        };
+        assert!(!sched_ext.works);
+        // The server of this test has no freezer.
+        assert_eq!(portable.works, files == BOARD);
+        let says_so = |missing: &String| {
+            missing.contains(found) && missing.contains("nobody records who runs where")
+        };
+        assert!(portable.missing.iter().any(says_so), "{portable:?}");
     }
 }
 

@@ -7,6 +7,7 @@ mod one_gang_at_a_time;
 mod releases;
 mod share;
 mod throttling;
+mod who_ran;
 mod work_conservation;
 
 use crate::common::*;

@@ -26,6 +26,7 @@ pub fn run<W: Write>(
         runner: &runner,
         guard: &guard,
         mode: how.mode,
+        wake_ups: how.wake_ups,
         regulate_by: &how.regulate_by,
         hand_over_ns: how.hand_over_ns,
         progress: &|case, ran_ns| bars.reached(case, ran_ns),

@@ -1,6 +1,7 @@
 //! The arbiter on a machine without clocks and threads.
 
 mod fake;
+mod said;
 mod shown;
 
 use proptest::prelude::*;

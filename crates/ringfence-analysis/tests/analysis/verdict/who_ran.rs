@@ -1,0 +1,58 @@
+//! Records of programs that say when their jobs begin and end, where nobody recorded who ran.
+
+use super::verdict;
+use crate::common::*;
+use ringfence_analysis::statistics::statistics;
+use ringfence_analysis::verdict::{ClaimKind, Outcome};
+use ringfence_record::event::*;
+
+fn jobs_alone() -> Vec<Event> {
+    let mut events = good();
+    events.retain(|event| {
+        !matches!(
+            event,
+            Event::ThreadOn { .. } | Event::ThreadOff { .. } | Event::ThreadWoke { .. }
+        )
+    });
+    events
+}
+
+#[test]
+fn who_ran_beside_whom_is_not_judged_and_deadlines_are() {
+    let verdict = verdict(jobs_alone());
+    assert!(!verdict.passed());
+    for claim in &verdict.claims {
+        let is_of_jobs = matches!(
+            claim.kind,
+            ClaimKind::CompleteRecord | ClaimKind::Releases | ClaimKind::Deadlines
+        );
+        let expected = match is_of_jobs {
+            true => Outcome::Pass,
+            false => Outcome::NotJudged,
+        };
+        assert_eq!(claim.outcome, expected, "{claim:#?}");
+        let says_so = claim
+            .note
+            .as_ref()
+            .is_some_and(|note| note.ends_with("the record does not say who ran where"));
+        assert!(
+            !is_of_jobs || claim.kind != ClaimKind::Deadlines || says_so,
+            "{claim:#?}"
+        );
+        assert!(is_of_jobs || says_so, "{claim:#?}");
+    }
+}
+
+#[test]
+fn no_core_time_is_made_up() {
+    let run = read(&in_order(jobs_alone())).unwrap();
+    let figures = statistics(&run);
+    assert_eq!((figures.slack, figures.cores.len()), (None, 0));
+    assert_eq!(figures.best_effort, []);
+    for task in &figures.tasks {
+        assert!(
+            task.response.is_some() && task.execution.is_none(),
+            "{task:#?}"
+        );
+    }
+}
