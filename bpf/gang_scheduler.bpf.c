@@ -159,9 +159,12 @@ void BPF_PROG(gang_dispatch, s32 cpu, struct task_struct *prev) {
     if (state->in_partition) {
         if (state->demands)
             demand_instants(state, (u32)cpu);
-        enum gang_outcome outcome = choose_member(state->partition, (u32)cpu, priority);
-        if (outcome == GANG_GOES_ON && prev)
+        u32 floor = priority && thread && thread->yielded ? priority - 1 : priority;
+        enum gang_outcome outcome = choose_member(state->partition, (u32)cpu, priority, floor);
+        if (outcome == GANG_GOES_ON && prev && thread) {
+            thread->yielded = 0;
             go_on(state, (u32)cpu, prev, priority);
+        }
         if (outcome == GANG_RUNS || outcome == GANG_GOES_ON ||
             give_instant(state->partition, (u32)cpu) || outcome == GANG_SOON)
             return;
@@ -178,12 +181,23 @@ void BPF_PROG(gang_dispatch, s32 cpu, struct task_struct *prev) {
         go_on(state, (u32)cpu, prev, RF_GANG_NO_PRIORITY);
 }
 
+/* As SCHED_FIFO does: it goes behind its equals. */
+SEC("struct_ops/gang_yield")
+bool BPF_PROG(gang_yield, struct task_struct *from, struct task_struct *to) {
+    struct thread_state *thread = thread_state_of(from);
+    if (thread)
+        thread->yielded = 1;
+    from->scx.slice = 0;
+    return false;
+}
+
 SEC("struct_ops/gang_stopping")
 void BPF_PROG(gang_stopping, struct task_struct *p, bool runnable) {
     struct thread_state *thread = thread_state_of(p);
     if (!thread)
         return;
-    thread->preempted = runnable;
+    thread->preempted = runnable && !thread->yielded;
+    thread->yielded = 0;
     thread->waits_since_ns = bpf_ktime_get_ns();
     /* With a rest of its slice it would come back past dispatch, whatever happened meanwhile. */
     if (runnable && !(p->flags & TASK_IS_KERNEL_THREAD))
@@ -278,6 +292,7 @@ struct sched_ext_ops gang_scheduler = {
     .dispatch = (void *)gang_dispatch,
     .runnable = (void *)gang_runnable,
     .quiescent = (void *)gang_quiescent,
+    .yield = (void *)gang_yield,
     .stopping = (void *)gang_stopping,
     .init_task = (void *)gang_init_task,
     .init = (void *)gang_init,

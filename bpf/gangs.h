@@ -373,9 +373,10 @@ static inline enum gang_outcome ask_locked(struct partition *partition, struct c
 
 /*
  * Chooses the member that runs on `cpu` next; `prev_priority` is that of the thread that
- * runs here until now, if it may go on. Answers an enum gang_outcome. Global: see kick_all.
+ * runs here until now, if it may go on, and it gives way to those above `floor`. Answers an
+ * enum gang_outcome. Global: see kick_all.
  */
-__attribute__((noinline)) int choose_member(u32 index, u32 cpu, u32 prev_priority) {
+__attribute__((noinline)) int choose_member(u32 index, u32 cpu, u32 prev_priority, u32 floor) {
     struct partition *partition = partition_of(index);
     struct cpu_state *state = cpu_state_of(cpu);
     if (!partition || !state)
@@ -383,7 +384,7 @@ __attribute__((noinline)) int choose_member(u32 index, u32 cpu, u32 prev_priorit
     u32 limit = RF_GANG_PRIORITIES;
     u32 i;
     bpf_for(i, 0, RF_GANG_PRIORITIES) {
-        u32 queued = highest_queued(index, cpu, prev_priority, limit);
+        u32 queued = highest_queued(index, cpu, floor, limit);
         u32 priority = queued ? queued : prev_priority;
         if (!priority && !state->held_priority)
             return GANG_NONE;
@@ -396,7 +397,7 @@ __attribute__((noinline)) int choose_member(u32 index, u32 cpu, u32 prev_priorit
         }
         if (outcome != GANG_RUNS)
             return outcome;
-        if (priority == prev_priority)
+        if (!queued)
             return GANG_GOES_ON;
         if (scx_bpf_dsq_move_to_local(queue_of_cpu(cpu, priority)) ||
             scx_bpf_dsq_move_to_local(queue_of_partition(index, priority))) {

@@ -135,6 +135,7 @@ struct sched_ext_ops {
     void (*enqueue)(struct task_struct *p, u64 enq_flags);
     void (*dispatch)(s32 cpu, struct task_struct *prev);
     void (*runnable)(struct task_struct *p, u64 enq_flags);
+    bool (*yield)(struct task_struct *from, struct task_struct *to);
     void (*stopping)(struct task_struct *p, bool runnable);
     void (*quiescent)(struct task_struct *p, u64 deq_flags);
     s32 (*init_task)(struct task_struct *p, struct scx_init_task_args *args);

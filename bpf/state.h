@@ -71,8 +71,8 @@ struct thread_state {
     /* The gang that it counts for while it is runnable; priority 0 if for none. */
     u32 partition;
     u32 priority;
-    u32 preempted; /* it stopped while runnable */
-    u32 unused;
+    u32 preempted;  /* it stopped while runnable, and not because it yielded */
+    u32 yielded;    /* and has not stopped since */
     u64 started_ns; /* for its share of best-effort time */
     /* When it became runnable or ran last; of no meaning while it runs or sleeps. */
     u64 waits_since_ns;

@@ -33,6 +33,7 @@ SCHEDULERS = (
         "leaving": ("leaving", 2000),
         "fifo": ("fifo", 2000),
         "crowd": ("crowd", 5000),
+        "yields": ("yields", 1000),
         "priority": ("priority", 2000),
         "all-cpus": ("all-cpus", 4000),
         "endless": ("endless", 65_000),
@@ -148,6 +149,13 @@ class Gangs(unittest.TestCase):
     def test_priorities_that_change(self):
         """Those of the second gang's two members, from job to job."""
         self.assertGreater(min(self.numbers("jobs", "priority")), 1)
+
+    def test_members_that_yield_take_turns(self):
+        """Three that never sleep, on one CPU."""
+        self.judge("yields", "--hand-overs-at-least", "0")
+        jobs = self.numbers("jobs", "yields")
+        self.assertGreater(min(jobs), 10)
+        self.assertLess(max(jobs), 1.5 * min(jobs))
 
     def test_best_effort_work_is_fair(self):
         """Loops of nice value 0 and 5: their weights are 1024 and 335."""

@@ -54,6 +54,8 @@ pub enum Extra {
     Locks(Arc<Mutex<()>>),
     /// Changes its priority from job to job between its own and the next.
     ChangesPriority,
+    /// Never sleeps, and yields after each job.
+    Yields,
     /// Leaves the gang while it runs, and goes on as a thread of the scheduler's agent.
     Leaves,
     /// May run on other CPUs from job to job, at times on none of its partition.
@@ -79,6 +81,10 @@ impl Setup {
                     ..machine(gangs)
                 }
             }
+            "yields" => machine(vec![Gang {
+                extra: Extra::Yields,
+                ..gang(30, &[Some(0), Some(0), Some(0)], 1, 1_000)
+            }]),
             "mutex" => {
                 let shared = Extra::Locks(Arc::default());
                 // Those who wait for each other need longer: a slow machine must keep up.
