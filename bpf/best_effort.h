@@ -36,6 +36,11 @@ static inline bool is_scheduled_here(const struct task_struct *p) {
            p->policy != CLASS_DEADLINE;
 }
 
+/* Runs before members, and is not asked: of a higher class, or of the kernel. */
+static inline bool outranks_members(const struct task_struct *p) {
+    return !is_idle(p) && (!is_scheduled_here(p) || p->flags & TASK_IS_KERNEL_THREAD);
+}
+
 static inline bool is_best_effort(const struct task_struct *p, const struct thread_state *thread) {
     return (!thread || !thread->priority) && is_scheduled_here(p) &&
            !(p->flags & TASK_IS_KERNEL_THREAD) && !is_of_agent(p);
@@ -76,6 +81,8 @@ static inline u64 vtime_now(struct task_struct *p, struct thread_state *thread) 
 
 static inline void best_effort_stopped(struct task_struct *p, struct thread_state *thread) {
     p->scx.dsq_vtime = vtime_now(p, thread);
+    /* What it ran until now is charged. */
+    thread->started_ns = bpf_ktime_get_ns();
 }
 
 /* Idle CPUs that are tried before it is left to the next CPU that dispatches. */

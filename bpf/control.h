@@ -65,18 +65,17 @@ static inline bool prepare_instants(void) {
     struct look_timer *look = bpf_map_lookup_elem(&look_timers, &zero);
     if (!look)
         return false;
-    s64 error = bpf_timer_init(&look->timer, &look_timers, CLOCK_MONOTONIC);
-    if (error == -EBUSY)
-        return true;
-    for (u32 cpu = 0; cpu < RF_MAX_CPUS && cpu < cpu_count && !error; cpu++) {
+    for (u32 cpu = 0; cpu < RF_MAX_CPUS && cpu < cpu_count; cpu++) {
         struct instant_timer *timer = bpf_map_lookup_elem(&instant_timers, &cpu);
         if (!timer)
             return false;
-        error = bpf_timer_init(&timer->timer, &instant_timers, CLOCK_MONOTONIC);
-        if (!error)
-            error = bpf_timer_set_callback(&timer->timer, instant_timer_fired);
+        s64 error = bpf_timer_init(&timer->timer, &instant_timers, CLOCK_MONOTONIC);
+        if ((error && error != -EBUSY) ||
+            bpf_timer_set_callback(&timer->timer, instant_timer_fired))
+            return false;
     }
-    return !error && !bpf_timer_set_callback(&look->timer, look_timer_fired) &&
+    s64 error = bpf_timer_init(&look->timer, &look_timers, CLOCK_MONOTONIC);
+    return (!error || error == -EBUSY) && !bpf_timer_set_callback(&look->timer, look_timer_fired) &&
            !bpf_timer_start(&look->timer, LOOK_NS, 0);
 }
 

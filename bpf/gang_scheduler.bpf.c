@@ -57,10 +57,6 @@ static inline void adopt(struct task_struct *p, struct thread_state *thread) {
         count_runnable(member.partition, member.priority, true);
 }
 
-static inline u32 priority_in(const struct thread_state *thread, u32 partition) {
-    return thread && thread->partition == partition ? thread->priority : RF_GANG_NO_PRIORITY;
-}
-
 /* A CPU that runs no member and that the thread may use; `otherwise` if there is none. */
 static inline s32 cpu_without_member(struct task_struct *p, s32 otherwise) {
     for (u32 cpu = 0; cpu < RF_MAX_CPUS && cpu < cpu_count; cpu++) {
@@ -83,6 +79,16 @@ s32 BPF_PROG(gang_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flag
     return prev_cpu;
 }
 
+/* It comes from another class, or the scheduler came: what was noted of it is of no meaning. */
+SEC("struct_ops/gang_enable")
+void BPF_PROG(gang_enable, struct task_struct *p) {
+    struct thread_state *thread = thread_state_of(p);
+    if (!thread)
+        return;
+    thread->started_ns = 0;
+    thread->waits_since_ns = 0;
+}
+
 SEC("struct_ops/gang_runnable")
 void BPF_PROG(gang_runnable, struct task_struct *p, u64 enq_flags) {
     struct thread_state *thread = thread_state_of(p);
@@ -93,9 +99,12 @@ void BPF_PROG(gang_runnable, struct task_struct *p, u64 enq_flags) {
     if (enq_flags & ENQ(WAKEUP) || !thread->waits_since_ns)
         thread->waits_since_ns = bpf_ktime_get_ns();
     adopt(p, thread);
-    /* It joined or left a gang while it runs: whether it may go on is dispatch's to decide. */
-    if (scx_bpf_task_running(p))
-        kick((u32)scx_bpf_task_cpu(p));
+    if (!scx_bpf_task_running(p))
+        return;
+    /* It runs on without a switch, perhaps as best-effort work from now on. */
+    thread->started_ns = bpf_ktime_get_ns();
+    /* It joined or left a gang: whether it may go on is dispatch's to decide. */
+    kick((u32)scx_bpf_task_cpu(p));
 }
 
 SEC("struct_ops/gang_quiescent")
@@ -156,6 +165,8 @@ void BPF_PROG(gang_dispatch, s32 cpu, struct task_struct *prev) {
     }
     struct thread_state *thread = prev ? thread_state_of(prev) : NULL;
     u32 priority = priority_in(thread, state->partition);
+    if (state->overdue && give_best_effort_instant(state, (u32)cpu))
+        return;
     if (state->in_partition) {
         if (state->demands)
             demand_instants(state, (u32)cpu);
@@ -175,8 +186,6 @@ void BPF_PROG(gang_dispatch, s32 cpu, struct task_struct *prev) {
     if (!goes_on && may_use_memory((u32)cpu))
         goes_on =
             dispatch_best_effort((u32)cpu, prev && is_best_effort(prev, thread) ? prev : NULL);
-    else if (!goes_on && give_best_effort_instant(state, (u32)cpu))
-        return;
     if (goes_on && prev)
         go_on(state, (u32)cpu, prev, RF_GANG_NO_PRIORITY);
 }
@@ -259,11 +268,13 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
     if (!state)
         return 0;
     u32 priority = priority_in(thread, state->partition);
-    if (state->in_partition && !is_of_instant(state, cpu, next, priority))
+    if (state->in_partition && !is_of_instant(state, cpu, next, thread))
         switched(state, cpu, priority);
-    /* Nobody knows for how long. */
-    if (state->demands && !is_idle(next) && !is_scheduled_here(next))
+    /* Nobody knows for how long it runs: gangs are not to wait for it. */
+    if (state->demands && outranks_members(next))
         end_demand(state, cpu);
+    if (state->brief && !priority && !outranks_members(next))
+        end_brief(state, cpu, next);
     bool best_effort = is_best_effort(next, thread);
     meter_switch(cpu, best_effort);
     if (thread && best_effort)
@@ -294,6 +305,7 @@ struct sched_ext_ops gang_scheduler = {
     .quiescent = (void *)gang_quiescent,
     .yield = (void *)gang_yield,
     .stopping = (void *)gang_stopping,
+    .enable = (void *)gang_enable,
     .init_task = (void *)gang_init_task,
     .init = (void *)gang_init,
     .exit = (void *)gang_exit,

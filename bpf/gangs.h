@@ -259,9 +259,14 @@ static inline enum gang_outcome ask(struct partition *partition, struct cpu_stat
 static inline void kick_for(struct task_struct *p, u32 index, u32 priority) {
     for (u32 cpu = 0; cpu < RF_MAX_CPUS && cpu < cpu_count; cpu++) {
         struct cpu_state *state = cpu_state_of(cpu);
-        if (state && state->in_partition && state->partition == index &&
-            state->held_priority <= priority && bpf_cpumask_test_cpu(cpu, p->cpus_ptr))
+        if (!state || !state->in_partition || state->partition != index ||
+            !bpf_cpumask_test_cpu(cpu, p->cpus_ptr))
+            continue;
+        /* The thread is in its queue only after this: one that looks just now is told, too. */
+        if (state->held_priority <= priority)
             kick(cpu);
+        else
+            scx_bpf_kick_cpu((s32)cpu, SCX_KICK_IDLE);
     }
 }
 

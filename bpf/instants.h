@@ -30,7 +30,7 @@
 #define LOOK_NS 1000000000ULL
 
 /* Threads of a queue that are looked at. */
-#define WAITING_LOOKED_AT 64
+#define WAITING_LOOKED_AT 256
 
 struct look_timer {
     struct bpf_timer timer;
@@ -114,9 +114,10 @@ __attribute__((noinline)) int member_has_waited(u32 index, u32 cpu, u64 than_ns)
     return 0;
 }
 
-/* The same of best-effort work. Global: see kick_all. */
+/* The same of the agent and of best-effort work. Global: see kick_all. */
 __attribute__((noinline)) int best_effort_has_waited(u32 cpu) {
-    return has_waited(SHARED_QUEUE, cpu, DEMAND_AFTER_NS) ||
+    return has_waited(AGENT_QUEUE, cpu, DEMAND_AFTER_NS) ||
+           has_waited(SHARED_QUEUE, cpu, DEMAND_AFTER_NS) ||
            has_waited(best_effort_queue(cpu), cpu, DEMAND_AFTER_NS);
 }
 
@@ -129,7 +130,7 @@ static int look_timer_fired(void *map, u32 *index, struct look_timer *timer) {
         bool demands =
             state->demands ||
             (state->in_partition && member_has_waited(state->partition, cpu, DEMAND_AFTER_NS));
-        bool overdue = is_throttled(cpu) && best_effort_has_waited(cpu);
+        bool overdue = best_effort_has_waited(cpu);
         if (demands)
             state->demands = 1;
         if (overdue)
@@ -226,20 +227,25 @@ __attribute__((noinline)) int instant_from(u64 queue, u32 index, u32 cpu, u32 pr
 }
 
 /*
- * Gives an instant to best-effort work that budgets have kept waiting for too long; whether some
- * runs next.
+ * Gives an instant to best-effort work that budgets, or gangs, have kept waiting for too long;
+ * whether some runs next. A member that runs here gives way as it does to a higher class.
  */
 static inline bool give_best_effort_instant(struct cpu_state *state, u32 cpu) {
-    if (!state->overdue)
-        return false;
-    if (!move_waiting(SHARED_QUEUE, cpu, DEMAND_AFTER_NS) &&
+    if (!move_waiting(AGENT_QUEUE, cpu, DEMAND_AFTER_NS) &&
+        !move_waiting(SHARED_QUEUE, cpu, DEMAND_AFTER_NS) &&
         !move_waiting(best_effort_queue(cpu), cpu, DEMAND_AFTER_NS)) {
         state->overdue = 0;
         return false;
     }
-    /* The CPU thinks again as soon as it has switched. */
-    __sync_lock_test_and_set(&state->told, 1);
+    state->brief = 1;
     return true;
+}
+
+/* Best-effort work starts its instant. */
+static inline void end_brief(struct cpu_state *state, u32 cpu, const struct task_struct *p) {
+    state->brief = 0;
+    if (!is_idle(p))
+        end_instant(cpu, p);
 }
 
 /* Gives an instant to a member that waits long for `cpu`; whether one runs next. Global: see kick_all. */
@@ -282,19 +288,23 @@ static inline void demand_instants(struct cpu_state *state, u32 cpu) {
 }
 
 /*
- * Whether a switch to `next`, of `priority` or 0 for none, is part of an instant: its begin, or
+ * Whether a switch to `next` is part of a member's instant: its begin, or
  * a thread of a higher class that comes before it.
  */
 static inline bool is_of_instant(struct cpu_state *state, u32 cpu, const struct task_struct *next,
-                                 u32 priority) {
+                                 struct thread_state *thread) {
+    u32 priority = priority_in(thread, state->partition);
     if (!state->instant)
         return false;
     if (!priority && has_local(cpu))
         return true;
     state->instant = 0;
-    if (priority)
-        end_instant(cpu, next);
-    return priority;
+    if (!priority || !thread)
+        return false;
+    /* Behind its equals, or they would never be looked at. */
+    thread->yielded = 1;
+    end_instant(cpu, next);
+    return true;
 }
 
 #endif

@@ -138,6 +138,7 @@ struct sched_ext_ops {
     bool (*yield)(struct task_struct *from, struct task_struct *to);
     void (*stopping)(struct task_struct *p, bool runnable);
     void (*quiescent)(struct task_struct *p, u64 deq_flags);
+    void (*enable)(struct task_struct *p);
     s32 (*init_task)(struct task_struct *p, struct scx_init_task_args *args);
     s32 (*init)(void);
     void (*exit)(struct scx_exit_info *info);

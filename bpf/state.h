@@ -47,8 +47,10 @@ struct cpu_state {
     u32 instant;
     /* A member has waited so long for it that it is to demand an instant. */
     u32 demands;
-    /* Best-effort work has, that budgets keep from it. */
+    /* Best-effort work has. */
     u32 overdue;
+    /* It was given an instant, and has not started yet. */
+    u32 brief;
     /* To think again, and has not begun to since. */
     u32 told;
 };
@@ -139,6 +141,11 @@ static inline struct cpu_state *cpu_state_of(u32 cpu) {
 
 static inline struct thread_state *thread_state_of(struct task_struct *p) {
     return bpf_task_storage_get(&thread_states, p, 0, 0);
+}
+
+/* Of the gang of that partition that the thread counts for, or none. */
+static inline u32 priority_in(const struct thread_state *thread, u32 partition) {
+    return thread && thread->partition == partition ? thread->priority : RF_GANG_NO_PRIORITY;
 }
 
 static inline struct counters *counted(void) {

@@ -158,7 +158,7 @@ class Gangs(unittest.TestCase):
         self.assertLess(max(jobs), 1.5 * min(jobs))
 
     def test_best_effort_work_is_fair(self):
-        """Loops of nice value 0 and 5: their weights are 1024 and 335."""
+        """Loops of nice value 0 and 5, every second one at times of one more: their weights are 1024 to 820, and 335 to 272."""
         *equal, lower, lowest = self.numbers("best-effort milliseconds", "crowd")
         self.assertLess(max(equal), 2 * min(equal), equal)
         self.assertLess(1.5 * max(lower, lowest), min(equal), (equal, lower, lowest))

@@ -120,7 +120,7 @@ impl Setup {
             },
             // More wait than could one after the other; with a budget of next to nothing, loops do as well.
             "unlimited" => {
-                let mut gangs = vec![gang(60, &[Some(0), Some(1), Some(2)], 1, 400_000)];
+                let mut gangs = vec![gang(60, &[Some(0), Some(1), Some(2), Some(3)], 1, 400_000)];
                 gangs.extend((1..=50).map(|priority| {
                     let cpu = (priority % 4) as u16;
                     gang(priority, &[(cpu > 0).then_some(cpu)], 9_000, 1_500)

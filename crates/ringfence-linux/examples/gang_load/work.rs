@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use ringfence_linux::scheduler::Membership;
 use ringfence_linux::sys;
 
-use crate::Load;
 use crate::setups::{Extra, Gang};
+use crate::{CPUS, Load};
 
 /// A member until the end; how many jobs it did.
 pub fn member(load: &Load, gang: &Gang, cpu: Option<u16>) -> u64 {
@@ -138,7 +138,8 @@ pub fn fifo(load: &Load, cpu: u16) {
 }
 
 /// Best-effort loops of these nice values, from when `FOLDER/hogs` appears until
-/// `FOLDER/stop` does; what they did since `FOLDER/go` counts.
+/// `FOLDER/stop` does; what they did since `FOLDER/go` counts. In a crowd every second one changes
+/// its nice value all the time, by one: what a thread has used must not be charged again for that.
 pub fn hogs(folder: &Path, nice_values: &[i32]) -> Result<(), Box<dyn Error>> {
     // Killed, the load cannot tell them to stop.
     // SAFETY: the call takes numbers only.
@@ -147,15 +148,20 @@ pub fn hogs(folder: &Path, nice_values: &[i32]) -> Result<(), Box<dyn Error>> {
     for old in [&go, &stop] {
         let _ = fs::remove_file(old);
     }
-    let hogs = nice_values.iter().map(|&nice| {
+    let is_crowd = nice_values.len() > CPUS.len();
+    let hogs = nice_values.iter().enumerate().map(|(index, &nice)| {
         let (go, stop) = (go.clone(), stop.clone());
+        let changes = i32::from(is_crowd && index % 2 == 1);
         let hog = move || {
-            // SAFETY: the call takes numbers only.
-            unsafe { libc::setpriority(libc::PRIO_PROCESS, this_thread() as u32, nice) };
             let mut milliseconds = 0_u64;
+            let mut round = 0;
             while !stop.exists() {
+                if round == 0 || changes > 0 {
+                    set_nice(nice + round % 2 * changes);
+                }
                 work(Duration::from_millis(1));
                 milliseconds += u64::from(go.exists());
+                round += 1;
             }
             milliseconds
         };
@@ -166,6 +172,12 @@ pub fn hogs(folder: &Path, nice_values: &[i32]) -> Result<(), Box<dyn Error>> {
     let each: Vec<u64> = hogs.into_iter().map(|hog| hog.join().unwrap()).collect();
     println!("best-effort milliseconds {each:?}");
     Ok(())
+}
+
+/// Of this thread.
+fn set_nice(nice: i32) {
+    // SAFETY: the call takes numbers only.
+    unsafe { libc::setpriority(libc::PRIO_PROCESS, this_thread() as u32, nice) };
 }
 
 /// Uses the CPU for so long; preemption does not count.
