@@ -11,8 +11,9 @@
  * Invariant: it is the only gang that executes then. The CPU counts as `leaving` from before
  * the thread starts until the kernel has switched away from it.
  *
- * Known gap: a thread that was preempted within the kernel may go on there until it gets to a
- * point at which it gives way.
+ * Known gaps: a thread that was preempted within the kernel may go on there until it gets to a
+ * point at which it gives way. Of a queue the first WAITING_LOOKED_AT are looked at. A thread of
+ * the real-time class that comes between choice and start holds up all gangs of the partition.
  */
 #ifndef RINGFENCE_BPF_INSTANTS_H
 #define RINGFENCE_BPF_INSTANTS_H
@@ -121,7 +122,7 @@ __attribute__((noinline)) int best_effort_has_waited(u32 cpu) {
            has_waited(best_effort_queue(cpu), cpu, DEMAND_AFTER_NS);
 }
 
-/* Has CPUs see to it that nothing waits for ever. */
+/* Has CPUs give instants to those who have waited too long. */
 static int look_timer_fired(void *map, u32 *index, struct look_timer *timer) {
     for (u32 cpu = 0; cpu < RF_MAX_CPUS && cpu < cpu_count; cpu++) {
         struct cpu_state *state = cpu_state_of(cpu);

@@ -25,7 +25,9 @@ pub enum GroupError {
     #[error(transparent)]
     Scheduler(#[from] scheduler::Error),
     /// Some threads have changed, and then one could not.
-    #[error("{cause}; {changed} threads have changed before it")]
+    #[error(
+        "{cause}; the control group has changed its gang, and {changed} threads with it: mend that and join it once more"
+    )]
     Partly {
         /// Why.
         cause: scheduler::Error,
