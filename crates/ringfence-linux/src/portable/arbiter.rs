@@ -246,15 +246,21 @@ impl Arbiter {
         let (gang, known_ns) = (member.gang, member.known_ns);
         let was_runnable = member.is_runnable;
         let is_held = self.gangs[gang].hold != Hold::None;
+        if let (Some(true), Place::On(_, since_ns)) = (runnable, member.place) {
+            // That it had to leave the CPU may not have been told.
+            member.place = Place::Woken(since_ns);
+        }
         match runnable {
             Some(true) if !is_held && !was_runnable => self.woke(tid, known_ns, now_ns),
-            // It is frozen in the kernel, or sleeps.
-            Some(false) if is_held => self.leave(tid, now_ns),
-            Some(false) if was_runnable => {
+            Some(false) => {
+                // Also if it did not count as runnable: that it left a CPU may not have been told.
                 self.leave(tid, now_ns);
-                self.quiescent(tid, now_ns);
+                // Otherwise it is frozen in the kernel, or sleeps.
+                if !is_held {
+                    self.quiescent(tid, now_ns);
+                }
             }
-            Some(_) => {}
+            Some(true) => {}
             None => {
                 self.leave(tid, now_ns);
                 self.quiescent(tid, now_ns);

@@ -17,6 +17,7 @@ use super::launch::{Launch, Process, threads_of};
 use super::live_view::LiveView;
 use super::{CaseError, RunOptions, WakeUps, claims};
 use crate::recorder::Recorder;
+use crate::scheduler::What;
 
 /// How long programs may go on after the end of a case: for the job that they are at, with
 /// all that is more important before it.
@@ -150,10 +151,30 @@ impl Live<'_> {
             self.take_in()?;
             progress();
             if clock::now_ns() > end_ns.saturating_add(OVERTIME_NS) {
-                return Err(CaseError::Overtime);
+                return Err(CaseError::Overtime(self.who_is_left()));
             }
         }
         Ok(outcomes)
+    }
+
+    /// Which programs have not ended, with what tells why.
+    fn who_is_left(&self) -> String {
+        let left = self.processes.iter().filter_map(Process::state);
+        let left: Vec<String> = left.collect();
+        let active = self.raw.scheduler.iter().rev().find_map(|event| {
+            let What::GangActive { priority, .. } = event.what else {
+                return None;
+            };
+            Some(match priority {
+                0 => "no gang has the CPUs".to_owned(),
+                _ => format!("the gang of priority {priority} has the CPUs"),
+            })
+        });
+        format!(
+            "not ended: {}, and {}",
+            left.join(", "),
+            active.as_deref().unwrap_or("no gang has had the CPUs")
+        )
     }
 
     /// Whether the kernel has seen every thread on a CPU; otherwise it knows them by other

@@ -1,6 +1,7 @@
 //! The processes of a case: one for each task and best-effort entry.
 
 use std::ffi::OsString;
+use std::fs;
 use std::ops::Range;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -11,6 +12,7 @@ use ringfence_workloads::program::{Program, Setting};
 use ringfence_workloads::runner::{Outcome, Release, Work};
 
 use super::CaseError;
+use crate::thread::Stat;
 
 /// What the case does, and when.
 pub struct Launch<'a> {
@@ -131,6 +133,18 @@ impl Process {
     pub fn id(&self) -> i32 {
         let child = self.child.as_ref();
         child.map_or(0, |child| child.id().cast_signed())
+    }
+
+    /// Its name and the states of its threads as `/proc` shows them, unless it has ended.
+    pub fn state(&self) -> Option<String> {
+        let child = self.child.as_ref()?;
+        let tasks = fs::read_dir(format!("/proc/{}/task", child.id()));
+        let stats = tasks.into_iter().flatten().filter_map(|task| {
+            let stat = fs::read(task.ok()?.path().join("stat")).ok()?;
+            Some(Stat::parse(&stat)?.state)
+        });
+        let states: String = stats.collect();
+        Some(format!("`{}` (threads in states {states})", self.name))
     }
 
     /// What it did, once it has ended.

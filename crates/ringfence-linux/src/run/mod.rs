@@ -109,8 +109,8 @@ pub enum CaseError {
     #[error("the kernel took all threads back from the scheduler: {0}")]
     Ejected(String),
     /// Programs did not end.
-    #[error("programs of the case still run long after its end, so they were ended")]
-    Overtime,
+    #[error("programs go on a minute after their time, so they were stopped; {0}")]
+    Overtime(String),
     /// The kernel's witness does not know a thread.
     #[error(
         "the kernel has not seen thread {0} on a CPU; run ringfence in the first PID namespace, outside of containers"

@@ -18,6 +18,8 @@ pub enum Op {
     Settle(usize),
     /// The agent reads all events and looks at all threads.
     Look,
+    /// The kernel does not tell what it would have told last.
+    Forget,
 }
 
 struct Thread {
@@ -105,6 +107,7 @@ impl Fake {
                 self.settle();
             }
             Op::Look => self.look(),
+            Op::Forget => drop(self.untold.pop()),
         }
         self.dispatch();
         self.measure();

@@ -43,6 +43,11 @@ fn any_op() -> impl Strategy<Value = Op> {
     ]
 }
 
+/// As those of [`any_op`], and any event may be lost.
+fn any_op_of_a_forgetful_kernel() -> impl Strategy<Value = Op> {
+    prop_oneof![12 => any_op(), 1 => Just(Op::Forget)]
+}
+
 fn any_ops() -> impl Strategy<Value = Vec<(u64, Op)>> {
     prop::collection::vec((1..50_u64, any_op()), 0..120)
 }
@@ -73,6 +78,24 @@ proptest! {
             prop_assert_eq!(fake.frozen[gang], fake.arbiter.is_stopped(gang));
         }
         prop_assert_eq!(fake.arbiter.running(0), highest);
+    }
+
+    /// Whatever is lost, looks at the threads find it: nobody is stopped for ever.
+    #[test]
+    fn lost_events_stop_nobody_for_ever(
+        version in any_version(),
+        ops in prop::collection::vec((1..50_u64, any_op_of_a_forgetful_kernel()), 0..120),
+    ) {
+        let mut fake = fake(version, ShareLimit::Off);
+        for (time_ns, op) in ops {
+            fake.step(time_ns, op);
+        }
+        fake.rest();
+        let highest = fake.gangs_with_work().into_iter().max();
+        prop_assert_eq!(fake.arbiter.running(0), highest);
+        if let Some(highest) = highest {
+            prop_assert!(!fake.frozen[highest]);
+        }
     }
 
     /// A gang that was stopped goes on only when all others are off all CPUs.
