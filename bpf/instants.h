@@ -20,9 +20,11 @@
 
 #include "best_effort.h"
 
-/* A quarter and a half of what RCU waits: late ones still come in time. */
-#define INSTANT_AFTER_NS 5000000000ULL
-#define DEMAND_AFTER_NS 10000000000ULL
+/* Who has waited this long has an instant; set before the programs are loaded. */
+const volatile u64 instant_after_ns = 5000000000ULL;
+
+/* Whoever found no time for its instant until then demands it. */
+#define DEMAND_AFTER_NS (2 * instant_after_ns)
 
 /* What a reader of RCU gets: at once it would not get any further. */
 #define READER_INSTANT_NS 100000ULL
@@ -216,10 +218,10 @@ __attribute__((noinline)) int move_waiting(u64 queue, u32 cpu, u64 than_ns) {
 __attribute__((noinline)) int instant_from(u64 queue, u32 index, u32 cpu, u32 priority) {
     struct partition *partition = partition_of(index);
     struct cpu_state *state = cpu_state_of(cpu);
-    if (!partition || !state || !has_waited(queue, cpu, INSTANT_AFTER_NS) ||
+    if (!partition || !state || !has_waited(queue, cpu, instant_after_ns) ||
         !begin_instant(partition, state, cpu, priority))
         return 0;
-    if (move_waiting(queue, cpu, INSTANT_AFTER_NS))
+    if (move_waiting(queue, cpu, instant_after_ns))
         return 1;
     /* It went elsewhere in between. */
     state->instant = 0;

@@ -14,6 +14,9 @@ from debian import ROOT
 
 SCENARIO = ROOT / "scenarios/linux/activations.toml"
 REGULATED = ROOT / "scenarios/linux/regulated.toml"
+LONG = ROOT / "scenarios/linux/long-job.toml"
+# The thread of its lower gang has waited long then, and its turn comes only later.
+WAITING_THREAD, INSTANT_FROM_NS, TURN_NS = 2, 4_800_000_000, 7_000_000_000
 # A guest's CPUs are a hundred times slower than a board's, and kernel threads, which come first,
 # take as much longer: only the order of things is judged here.
 HAND_OVER = "200 ms"
@@ -31,7 +34,7 @@ class Runs(unittest.TestCase):
         self.folder = Path(folder.name)
 
     def run_guest(self, script, **options):
-        files = {"/scenario.toml": SCENARIO, "/regulated.toml": REGULATED}
+        files = {"/scenario.toml": SCENARIO, "/regulated.toml": REGULATED, "/long.toml": LONG}
         guest = guest_programs.guest(self.kernel, [guest_programs.RINGFENCE], files, **options)
         self.addCleanup(guest.stop)
         outcome = guest.run(script, collect=("/out",), timeout_s=TIMEOUT_S)
@@ -71,6 +74,19 @@ class Runs(unittest.TestCase):
         self.assertGreater(len(expected), 10)
         self.assertEqual(self.activations(self.folder / "out/linux.jsonl"), expected, outcome.output)
         self.assertIn("exit status 0", outcome.output)
+
+    def test_a_gang_that_waits_long_has_an_instant_that_the_verdict_allows(self):
+        outcome = self.run_guest(f"""
+            mkdir -p /out
+            ringfence run --target linux --hand-over "{HAND_OVER}" --quiet -o /out/linux.rfr /long.toml
+            echo "exit status $?"
+            ringfence report /out/linux.rfr --events /out/linux.jsonl >/dev/null
+        """)
+        self.assertIn("exit status 0", outcome.output)
+        lines = (self.folder / "out/linux.jsonl").read_text(encoding="utf-8").splitlines()
+        starts = [line["thread-on"] for line in map(json.loads, lines) if "thread-on" in line]
+        times = [start["time_ns"] for start in starts if start["thread"] == WAITING_THREAD]
+        self.assertTrue([time for time in times if INSTANT_FROM_NS < time < TURN_NS], times)
 
     def test_best_effort_work_is_held_to_what_a_counter_counts(self):
         """QEMU has no counter of traffic: the kernel's clock, and on arm64 the cycle counter, stand in."""

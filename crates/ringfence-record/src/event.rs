@@ -121,6 +121,10 @@ pub struct Claims {
     /// Longest time that a lower gang runs beside a higher one without leaving its core, in
     /// nanoseconds, where the enforcer reacts and cannot prevent; `None` is not at all.
     pub overlap_ns: Option<u64>,
+    /// A thread that has waited this long for a core may have an instant there although a
+    /// higher gang is runnable: up to `hand_over_ns`, alone in its partition. In nanoseconds;
+    /// `None` is never.
+    pub instant_after_ns: Option<u64>,
     /// Real-time work of a partition stands back after this much; `None` is no limit.
     pub share: Option<ShareClaim>,
     /// Best-effort traffic stays within the budgets.

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ringfence_record::event::{Claims, ShareClaim};
 
+use super::instants::Instants;
 use super::spans::{Spans, union};
 use super::{Breach, Findings};
 use crate::case::{CaseRun, Interval, Occupation};
@@ -17,7 +18,9 @@ use crate::duration::readable;
 /// instant, that a lower gang is off the cores `hand_over_ns` after a higher
 /// one became runnable, and that gangs stay inside their partitions. Where
 /// `overlap_ns` is claimed, a lower gang leaves so soon after a higher one became
-/// runnable or it came itself; until then they may run side by side.
+/// runnable or it came itself; until then they may run side by side. Where
+/// `instant_after_ns` is claimed, a lower thread that has waited so long may run for
+/// `hand_over_ns`, alone.
 pub(super) fn one_gang_at_a_time(run: &CaseRun) -> Findings {
     let mut findings = Findings::default();
     for partition in 0..run.case.partitions.len() {
@@ -60,6 +63,10 @@ impl Members {
             })
             .collect();
         Self { threads }
+    }
+
+    pub(super) fn threads(&self) -> impl Iterator<Item = u16> {
+        self.threads.keys().copied()
     }
 
     /// When any of them runs; disjoint, in the order of time.
@@ -256,6 +263,7 @@ impl HigherRunnable {
 fn lower_gangs(run: &CaseRun, members: &Members) -> Vec<Breach> {
     let claims = &run.case.claims;
     let priorities: BTreeSet<u8> = members.threads.values().copied().collect();
+    let instants = Instants::of(run, members);
     let mut higher_runnable = HigherRunnable::default();
     // The value is the higher thread.
     let mut spans: Spans<(u16, u16, LowerGang), u16> = Spans::default();
@@ -276,6 +284,8 @@ fn lower_gangs(run: &CaseRun, members: &Members) -> Vec<Breach> {
                 None => since_ns.saturating_add(claims.hand_over_ns),
                 Some(overlap_ns) => lower.since_ns.max(*since_ns).saturating_add(overlap_ns),
             };
+            let instant_ns = instants.ends_ns(lower.thread, lower.since_ns);
+            let limit_ns = limit_ns.max(instant_ns.unwrap_or(0));
             if limit_ns < step.to_ns {
                 let how = if lower.since_ns > limit_ns {
                     LowerGang::Starts

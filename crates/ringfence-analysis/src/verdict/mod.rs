@@ -7,6 +7,7 @@
 mod budgets;
 mod deadlines;
 mod gangs;
+mod instants;
 mod releases;
 mod share;
 mod spans;

@@ -42,6 +42,7 @@ pub fn case() -> Case {
             one_gang_at_a_time: true,
             hand_over_ns: 100,
             overlap_ns: None,
+            instant_after_ns: None,
             share: Some(ShareClaim {
                 limit_ns: 9000,
                 window_ns: 10_000,

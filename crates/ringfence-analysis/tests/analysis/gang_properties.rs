@@ -20,6 +20,7 @@ struct Setup {
     threads: Vec<(u8, u16)>,
     hand_over_ns: u64,
     overlap_ns: Option<u64>,
+    instant_after_ns: Option<u64>,
 }
 
 /// Who is on which core and who wants to run, for every nanosecond.
@@ -35,12 +36,16 @@ fn any_setup() -> impl Strategy<Value = Setup> {
     (2..=4_u16).prop_flat_map(|cores| {
         let threads = vec((1..=3_u8, 0..cores), 2..=6);
         let overlap_ns = proptest::option::of(0..6_u64);
-        (threads, 0..6_u64, overlap_ns).prop_map(move |(threads, hand_over_ns, overlap_ns)| Setup {
-            cores,
-            threads,
-            hand_over_ns,
-            overlap_ns,
-        })
+        let instant_after_ns = proptest::option::of(0..12_u64);
+        (threads, 0..6_u64, overlap_ns, instant_after_ns).prop_map(
+            move |(threads, hand_over_ns, overlap_ns, instant_after_ns)| Setup {
+                cores,
+                threads,
+                hand_over_ns,
+                overlap_ns,
+                instant_after_ns,
+            },
+        )
     })
 }
 
@@ -155,6 +160,7 @@ fn declare(setup: &Setup) -> Case {
             one_gang_at_a_time: true,
             hand_over_ns: setup.hand_over_ns,
             overlap_ns: setup.overlap_ns,
+            instant_after_ns: setup.instant_after_ns,
             share: None,
             budgets: None,
         },
@@ -206,17 +212,49 @@ fn holds_for_long(hand_over_ns: u64, condition: impl Fn(usize) -> bool) -> bool 
     })
 }
 
+/// Whether `thread`, which is on `core` then, has an instant there.
+fn has_instant(setup: &Setup, schedule: &Schedule, tick: usize, core: usize) -> bool {
+    let (Some(after_ns), Some(thread)) = (setup.instant_after_ns, schedule.running[tick][core])
+    else {
+        return false;
+    };
+    let is_here = |tick: &usize| schedule.running[*tick][core] == Some(thread);
+    let stayed = (0..=tick).rev().take_while(is_here).count();
+    let came = tick + 1 - stayed;
+    let waits = |tick: &usize| {
+        schedule.runnable[*tick][usize::from(thread)]
+            && !schedule.running[*tick].contains(&Some(thread))
+    };
+    let waited = (0..came).rev().take_while(waits).count();
+    stayed as u64 <= setup.hand_over_ns && waited as u64 + setup.hand_over_ns >= after_ns
+}
+
 /// The rule of `docs/src/verdict.md`, nanosecond by nanosecond.
 fn naive_one_gang(setup: &Setup, schedule: &Schedule) -> bool {
     let priority = |thread: u16| setup.threads[usize::from(thread)].0;
     let higher_runnable = |tick: usize, than: u8| {
         (0..setup.threads.len()).any(|t| schedule.runnable[tick][t] && setup.threads[t].0 > than)
     };
+    // Who is of this priority and has no instant.
+    let has_any = |tick: usize, level: u8| {
+        let cores = 0..usize::from(setup.cores);
+        let mut cores = cores.filter(|&core| !has_instant(setup, schedule, tick, core));
+        cores.any(|core| schedule.running[tick][core].map(priority) == Some(level))
+    };
     if let Some(overlap_ns) = setup.overlap_ns {
-        return !(0..setup.threads.len()).any(|thread| {
-            holds_for_long(overlap_ns, |tick| {
-                schedule.running[tick].contains(&Some(thread as u16))
-                    && higher_runnable(tick, priority(thread as u16))
+        // Each stay on a core has its own clock.
+        return !(0..usize::from(setup.cores)).any(|core| {
+            let mut length = 0;
+            (0..TICKS).any(|tick| {
+                let thread = schedule.running[tick][core];
+                let is_new = tick == 0 || schedule.running[tick - 1][core] != thread;
+                let overlaps = thread.is_some_and(|it| higher_runnable(tick, priority(it)));
+                length = match (overlaps, is_new) {
+                    (false, _) => 0,
+                    (true, true) => 1,
+                    (true, false) => length + 1,
+                };
+                length > overlap_ns && !has_instant(setup, schedule, tick, core)
             })
         });
     }
@@ -234,8 +272,7 @@ fn naive_one_gang(setup: &Setup, schedule: &Schedule) -> bool {
             } else {
                 0
             };
-            let lower = schedule.running[tick].iter().flatten();
-            length > setup.hand_over_ns && lower.into_iter().any(|t| priority(*t) == level)
+            length > setup.hand_over_ns && has_any(tick, level)
         })
     });
     !beside && !late

@@ -141,6 +141,7 @@ mod tests {
             one_gang_at_a_time: true,
             hand_over_ns: 0,
             overlap_ns: None,
+            instant_after_ns: None,
             share: None,
             budgets: None,
         });

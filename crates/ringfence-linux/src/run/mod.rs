@@ -27,6 +27,7 @@ use ringfence_target::workload::{TooManyThreads, Workload};
 use ringfence_workloads::job_log::JobLogError;
 
 use crate::changes::lock::LockError;
+use crate::scheduler::INSTANT_AFTER_NS;
 use crate::{portable as portable_mode, scheduler};
 pub use mode::{Mode, Wanted};
 pub use regulate_by::RegulateBy;
@@ -156,13 +157,15 @@ pub const HAND_OVER_NS: u64 = 200_000;
 /// What a run of `case` promises, with hand-overs that take `hand_over_ns` at most. Without
 /// that it is [`HAND_OVER_NS`], and in portable mode what the run measures: 0 until then.
 pub fn claims(scenario: &Scenario, case: &Case, mode: Mode, hand_over_ns: Option<u64>) -> Claims {
-    let is_portable = mode == Mode::Portable && case.scheduling == Scheduling::Gang;
+    let is_gang = case.scheduling == Scheduling::Gang;
+    let is_portable = mode == Mode::Portable && is_gang;
     let unless_given_ns = if is_portable { 0 } else { HAND_OVER_NS };
     let hand_over_ns = hand_over_ns.unwrap_or(unless_given_ns);
     Claims {
-        one_gang_at_a_time: case.scheduling == Scheduling::Gang,
+        one_gang_at_a_time: is_gang,
         hand_over_ns,
         overlap_ns: is_portable.then_some(hand_over_ns),
+        instant_after_ns: (is_gang && !is_portable).then_some(INSTANT_AFTER_NS),
         share: share_claim(scenario, case),
         // Regulated by time: of bytes nothing is known.
         budgets: None,

@@ -32,6 +32,7 @@ fn history() -> History {
         one_gang_at_a_time: false,
         hand_over_ns: 0,
         overlap_ns: None,
+        instant_after_ns: None,
         share: None,
         budgets: None,
     };

@@ -57,6 +57,10 @@ pub struct Share {
     pub origin_ns: u64,
 }
 
+/// A thread that has waited this long for a CPU has an instant there, a quarter of what the
+/// kernel's RCU waits for a reader before it ends the scheduler: a late one still comes in time.
+pub const INSTANT_AFTER_NS: u64 = 5_000_000_000;
+
 /// What a gang accepts that best-effort work of each CPU uses in a period, see [`Use`];
 /// `u64::MAX` is unlimited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,7 +149,9 @@ impl Scheduler {
             return Err(Error::TooManyCpus { cpus });
         }
         let constants = opened.maps.rodata_data.as_mut();
-        constants.expect("the scheduler has constants").cpu_count = cpus as u32;
+        let constants = constants.expect("the scheduler has constants");
+        constants.cpu_count = cpus as u32;
+        constants.instant_after_ns = INSTANT_AFTER_NS;
         groups::choose(&mut opened.progs);
         let skeleton = opened.load()?;
         Ok(Self {

@@ -96,11 +96,11 @@ fn other_files_and_other_versions_are_told_apart() {
     ));
     assert!(matches!(read_all(b"PK").1, Some(RecordError::NotARecord)));
     let mut newer = record(&sample_events());
-    newer[8] = 5;
+    newer[8] = 6;
     let text = read_all(&newer).1.unwrap().to_string();
     assert_eq!(
         text,
-        "this record has format version 5, but this ringfence reads version 4; read it with a newer ringfence"
+        "this record has format version 6, but this ringfence reads version 5; read it with a newer ringfence"
     );
 }
 

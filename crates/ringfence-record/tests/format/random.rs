@@ -16,7 +16,8 @@ prop_compose! {
     fn any_case()(
         name in any_name(),
         (duration_ns, cores) in any::<(u64, u16)>(),
-        (one_gang_at_a_time, hand_over_ns, overlap_ns) in any::<(bool, u64, Option<u64>)>(),
+        (one_gang_at_a_time, hand_over_ns) in any::<(bool, u64)>(),
+        (overlap_ns, instant_after_ns) in any::<(Option<u64>, Option<u64>)>(),
         share in option::of(any::<(u64, u64)>()),
         budgets in option::of(any::<(u64, u64)>()),
         partitions in vec((any_name(), vec(any::<u16>(), 0..4)), 0..3),
@@ -33,6 +34,7 @@ prop_compose! {
                 one_gang_at_a_time,
                 hand_over_ns,
                 overlap_ns,
+                instant_after_ns,
                 share: share.map(|(limit_ns, window_ns)| ShareClaim { limit_ns, window_ns }),
                 budgets: budgets.map(|(period_ns, quantum_bytes)| BudgetClaim {
                     period_ns,

@@ -39,6 +39,7 @@ pub fn case(name: &str) -> Case {
             one_gang_at_a_time: true,
             hand_over_ns: 100,
             overlap_ns: Some(30),
+            instant_after_ns: Some(5000),
             share: Some(ShareClaim {
                 limit_ns: 950,
                 window_ns: 1000,

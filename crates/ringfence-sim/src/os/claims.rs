@@ -13,6 +13,7 @@ pub(crate) fn claims(scenario: &Scenario, case: &Case) -> Claims {
         one_gang_at_a_time: case.scheduling == Scheduling::Gang,
         hand_over_ns: hand_over_ns(&scenario.platform),
         overlap_ns: None,
+        instant_after_ns: None,
         share: share_claim(scenario, case),
         budgets: case.regulation.then(|| BudgetClaim {
             period_ns: scenario.regulation.period_ns,

@@ -62,6 +62,28 @@ fn a_lower_gang_that_starts_while_a_higher_one_is_runnable() {
     );
 }
 
+/// `low/0` waits from 0 on.
+#[test]
+fn a_lower_gang_has_an_instant_after_long_waiting() {
+    let outcome = |instant_after_ns, from_ns, to_ns| {
+        let mut events = low_first(from_ns, to_ns);
+        declare(&mut events, |case| {
+            case.claims.instant_after_ns = instant_after_ns
+        });
+        judge_gangs(events, ClaimKind::OneGangAtATime)
+    };
+    // Waiting is seen to a hand-over of 100 ns.
+    assert_eq!(outcome(Some(250), 150, 250).0, Outcome::Pass);
+    assert_eq!(outcome(None, 150, 250).0, Outcome::Fail);
+    assert_eq!(outcome(Some(251), 150, 250).0, Outcome::Fail);
+    let (longer, breaches) = outcome(Some(250), 150, 251);
+    assert_eq!(longer, Outcome::Fail);
+    assert_eq!(
+        seen(&breaches[0]),
+        (250, 1, Some(0), vec!["low/0", "high/0"])
+    );
+}
+
 #[test]
 fn a_gang_outside_its_partition() {
     let mut events = good();

@@ -1,6 +1,6 @@
 //! Real-time work beyond its share.
 
-use super::{seen, verdict};
+use super::{judge_gangs, low_first, seen, verdict};
 use crate::common::*;
 use ringfence_analysis::verdict::{ClaimKind, Outcome};
 use ringfence_record::event::*;
@@ -35,4 +35,27 @@ fn more_real_time_work_than_the_share() {
     assert_eq!(outcome, Outcome::Fail);
     let at: Vec<u64> = breaches.iter().map(|breach| breach.time_ns).collect();
     assert_eq!(at, [2000, 2000]);
+}
+
+#[test]
+fn instants_come_on_top_of_the_share() {
+    let least_ns = |instant_after_ns| {
+        let passes = |limit_ns: &u64| {
+            let mut events = low_first(150, 400);
+            declare(&mut events, |case| {
+                case.claims.instant_after_ns = instant_after_ns;
+                case.claims.share = Some(ShareClaim {
+                    limit_ns: *limit_ns,
+                    window_ns: 10_000,
+                });
+            });
+            judge_gangs(events, ClaimKind::Share).0 == Outcome::Pass
+        };
+        (1..10_000).find(passes).unwrap()
+    };
+    // The low threads come at 150 ns and the high ones at 400 ns, both at once, and each
+    // time the first 100 ns are an instant.
+    assert_eq!(least_ns(Some(250)), least_ns(None) - 200);
+    assert_eq!(least_ns(Some(251)), least_ns(None) - 100);
+    assert_eq!(least_ns(Some(5000)), least_ns(None));
 }

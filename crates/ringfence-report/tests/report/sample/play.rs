@@ -109,6 +109,7 @@ impl Made {
                 one_gang_at_a_time: self.setting.ring_fenced,
                 hand_over_ns: 20_000,
                 overlap_ns: None,
+                instant_after_ns: None,
                 share: None,
                 budgets: self.setting.ring_fenced.then_some(BudgetClaim {
                     period_ns: PERIOD_NS,
