@@ -8,6 +8,8 @@ SHELL := /bin/bash
 # What tools/setup put below .cache, if it had to.
 WITH := if [ -f .cache/env ]; then . .cache/env; fi;
 RINGFENCE := target/release/ringfence
+# Programs that tests use.
+BUILT := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)/debug
 FUZZ_SECONDS ?= 600
 # Property tests draw the same cases in every `make test`; `make explore` draws new ones.
 export PROPTEST_RNG_SEED ?= 1
@@ -17,7 +19,7 @@ C_FILES = $(shell git ls-files '*.c' '*.h')
 SHELL_FILES = $(shell git ls-files ':!fuzz/corpus' | xargs -r awk \
         'FNR == 1 && /^.!.*sh$$/ || FNR == 2 && /shellcheck shell=/ {print FILENAME} FNR == 2 {nextfile}')
 
-.PHONY: help demo demo-live test setup-demo setup-test build format format-check lint unit explore \
+.PHONY: help demo demo-live test setup-demo setup-test build built format format-check lint unit explore \
         proofs mutants side-by-side page-test trace-test kernel-test test-kernels fuzz bounds bench calibration results results-check framework \
         overhead operation-counts docs generate clean $(GUEST_TESTS)
 
@@ -57,8 +59,12 @@ lint: ## Clippy, shellcheck, and the policy core under three compilers
 	@$(WITH) cargo clippy --workspace --all-targets --locked -- -D warnings; shellcheck -x $(SHELL_FILES)
 	@$(WITH) $(MAKE) --no-print-directory -C policy check
 
-unit: build ## All Rust tests
+unit: ## All Rust tests
 	@$(WITH) cargo test --workspace --locked
+
+# What `make unit` has built: packages by themselves would be built again, with other features.
+built:
+	@$(WITH) cargo test --workspace --locked --no-run --quiet
 
 explore: ## Property tests on new random cases, PROPTEST_CASES of each; not part of the tests
 	@$(WITH) env -u PROPTEST_RNG_SEED PROPTEST_CASES=$(PROPTEST_CASES) \
@@ -68,7 +74,7 @@ proofs: ## Prove the policy core with Frama-C WP and Z3
 	@$(WITH) $(MAKE) --no-print-directory -C policy prove
 
 # Each of these keeps one processor busy.
-side-by-side: build
+side-by-side:
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target results-check page-test trace-test
 
 page-test: ## Read the reports with readers that are not ours: Chromium, Perfetto's definitions
@@ -77,15 +83,13 @@ page-test: ## Read the reports with readers that are not ours: Chromium, Perfett
 trace-test: ## The checker of kernel traces: schedules with and without faults, real samples
 	@$(WITH) python3 -m unittest discover -s tests/sched-trace
 
-kernel-test: ## Gangs on one real kernel of each architecture, in QEMU
+kernel-test: built ## Gangs on one real kernel of each architecture, in QEMU
 	@$(WITH) python3 -m unittest discover -s tests/kernel -p test_harness.py
-	@# What `make unit` has built: packages by themselves would be built again, with other features.
-	@$(WITH) cargo test --workspace --locked --no-run --quiet
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target $(GUEST_TESTS)
 
 # A guest keeps one processor busy.
 $(GUEST_TESTS): guest-test-%:
-	@$(WITH) RINGFENCE_ARCHITECTURES=$* RINGFENCE_BUILT=$${CARGO_TARGET_DIR:-$(CURDIR)/target}/debug python3 -m unittest discover -v -s tests/kernel -p 'test_[!h]*.py'
+	@$(WITH) RINGFENCE_ARCHITECTURES=$* RINGFENCE_BUILT=$(BUILT) python3 -m unittest discover -v -s tests/kernel -p 'test_[!h]*.py'
 
 test-kernels: export RINGFENCE_KERNELS := all
 test-kernels: setup-test kernel-test ## The kernel tests on every Debian kernel whose sched_ext can be used
@@ -109,8 +113,8 @@ bench: build ## Speed of the simulator, as ratios to a plain loop in the same ru
 results: build ## Run the RT-Gang scenarios and measure the platforms again; writes docs/src/results
 	@python3 tools/results
 
-results-check: build ## Whether those pages are what a run gives
-	@python3 tools/results --check
+results-check: built ## Whether those pages are what a run gives
+	@RINGFENCE=$(BUILT)/ringfence python3 tools/results --check
 
 calibration: build ## Measure this machine, predict and compare; writes docs/src/results/calibration.md
 	@mkdir -p out

@@ -10,11 +10,14 @@ import debian
 from debian import ROOT
 from guest import Guest
 
+COMPILERS = {"amd64": "cc", "arm64": "aarch64-linux-gnu-gcc"}
 TARGETS = {"amd64": "x86_64-unknown-linux-gnu", "arm64": "aarch64-unknown-linux-gnu"}
 # Debian's packages for what ringfence-linux links with, and their libraries.
 LIBRARIES = ("libelf1",)
 LINKED = {"libelf.so": "libelf.so.1", "libz.so": "libz.so.1"}
 DEVELOPMENT = "libelf-dev"
+
+JOB_API = ROOT / "crates/ringfence-workloads/include"
 
 # Names the folder of programs for this machine if they have been built already.
 BUILT = "RINGFENCE_BUILT"
@@ -62,6 +65,14 @@ def build(architecture, package, *targets):
         folder = folder / triple
     subprocess.run(command, cwd=ROOT, env=environment, check=True)
     return folder / "debug"
+
+
+def compile_c(architecture, source, into):
+    """Compiles a program of one file, which may use the job API; where it is."""
+    program = into / source.stem
+    command = [COMPILERS[architecture], "-std=c11", "-Wall", "-Wextra", "-Werror", "-O2", "-pthread"]
+    subprocess.run([*command, "-I", JOB_API, "-o", program, source, "-lm"], check=True)
+    return program
 
 
 RINGFENCE = ("ringfence-cli", "--bin", "ringfence")

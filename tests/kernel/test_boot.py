@@ -8,11 +8,11 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import guest_programs
 import matrix
 from debian import ROOT
 from guest import Guest, GuestError
 
-COMPILERS = {"amd64": "cc", "arm64": "aarch64-linux-gnu-gcc"}
 CYCLES = Path(__file__).resolve().parent / "cycles.c"
 # Room for a busy machine; nothing here waits for it but a guest that hangs.
 TIMEOUT_S = 300
@@ -36,10 +36,7 @@ class Boots(unittest.TestCase):
 
     def cycles(self):
         """The program that counts cycles, compiled for the guest."""
-        program = self.folder / "cycles"
-        command = [COMPILERS[self.kernel.architecture], "-std=c11", "-Wall", "-Wextra", "-Werror", "-O2"]
-        subprocess.run([*command, "-o", program, CYCLES, "-lm"], check=True)
-        return program
+        return guest_programs.compile_c(self.kernel.architecture, CYCLES, self.folder)
 
     def test_gives_what_was_asked_for(self):
         content = bytes(range(256)) * 4096 + os.urandom(12345)

@@ -14,6 +14,7 @@ from debian import ROOT
 from test_gangs import CHECK, TRACE
 
 SCENARIO = ROOT / "scenarios/linux/activations.toml"
+JOBS = Path(__file__).resolve().parent / "job_api.c"
 TIMEOUT_S = 500
 # Gang of each shell; the last one joins while it runs.
 PRIORITIES = {"tau1": 30, "tau2": 20, "tau3": 10}
@@ -75,9 +76,51 @@ END
     ls /run/ringfence /sys/fs/bpf
 """
 
+JOBS_SCRIPT = """
+    ringfence enforce /scenario.toml 2>/out/enforce &
+    while [ ! -e /run/ringfence/enforced.json ]; do sleep 0.05; done
+    look() { sleep 0.5; ringfence top --json --once; }
+    echo before: $(look)
+    job_api 2
+    echo outside: $(look)
+    ringfence exec --gang tau1 -- job_api 2
+    echo exec: $(look)
+    ringfence exec --gang tau1 -- job_api 4 tau3
+    echo joined: $(look)
+    ringfence exec --gang tau1 -- job_api 1 tau9
+    cat /out/enforce
+"""
+
 
 class Enforces(unittest.TestCase):
     kernel = None
+
+    def test_programs_tell_of_their_jobs_and_choose_gangs(self):
+        """As users who may nothing, on the log that `exec` hands to them."""
+        with tempfile.TemporaryDirectory() as folder:
+            job_api = guest_programs.compile_c(self.kernel.architecture, JOBS, Path(folder))
+            files = {"/scenario.toml": SCENARIO, "/bin/job_api": job_api}
+            guest = guest_programs.guest(self.kernel, [guest_programs.RINGFENCE], files)
+            self.addCleanup(guest.stop)
+            outcome = guest.run("mkdir /out\n" + JOBS_SCRIPT, timeout_s=TIMEOUT_S)
+        self.assertEqual(outcome.why_failed, "")
+        told = {}
+        for line in outcome.output.splitlines():
+            when, _, text = line.partition(": {")
+            if text:
+                told[when] = [(gang["jobs"], gang["deadline_misses"]) for gang in json.loads("{" + text)["gangs"]]
+        none, some = (None, None), (30, 3)
+        expected = {
+            "before": [none, none, none],
+            "outside": [none, none, none],
+            "exec": [some, none, none],
+            "joined": [some, none, some],
+        }
+        self.assertEqual(told, expected, outcome.output)
+        # Two without a log, two in their own gang, four in another one; ENOENT.
+        self.assertEqual(outcome.output.count("registered: 0, joined: 0"), 8, outcome.output)
+        self.assertEqual(outcome.output.count("registered: 0, joined: 2"), 1)
+        self.assertNotIn("lost", outcome.output)
 
     def test_programs_are_put_into_gangs(self):
         files = {"/scenario.toml": SCENARIO}

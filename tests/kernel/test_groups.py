@@ -5,14 +5,12 @@ Who is of which gang shows in what runs: one member of the highest gang spins on
 end, so that members of lower gangs stand still, and all else runs on the other CPUs.
 """
 
-import subprocess
 import tempfile
 import unittest
 from pathlib import Path
 
 import guest_programs
 import matrix
-from test_boot import COMPILERS
 from test_enforce import SCENARIO
 
 SPIN = Path(__file__).resolve().parent / "spin.c"
@@ -157,9 +155,7 @@ class Groups(unittest.TestCase):
 
     def judge(self, script, **options):
         with tempfile.TemporaryDirectory() as folder:
-            spin = Path(folder) / "spin"
-            command = [COMPILERS[self.kernel.architecture], "-std=c11", "-Wall", "-Wextra", "-Werror", "-O2"]
-            subprocess.run([*command, "-pthread", "-o", spin, SPIN], check=True)
+            spin = guest_programs.compile_c(self.kernel.architecture, SPIN, Path(folder))
             files = {"/scenario.toml": SCENARIO, "/bin/spin": spin}
             guest = guest_programs.guest(self.kernel, [guest_programs.RINGFENCE], files, **options)
             self.addCleanup(guest.stop)

@@ -2,6 +2,7 @@
 """How the pages run ringfence, and how they write figures."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -9,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 HOUSE = Path(__file__).resolve().parent.parent.parent
-RINGFENCE = HOUSE / "target/release/ringfence"
+RINGFENCE = os.environ.get("RINGFENCE", HOUSE / "target/release/ringfence")
 RT_GANG = HOUSE / "scenarios/rt-gang"
 SCALING = RT_GANG / "core-scaling.toml"
 # Takes the framework out of a scenario's networks.

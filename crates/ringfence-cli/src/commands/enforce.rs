@@ -40,8 +40,15 @@ pub fn run(arguments: &Enforce) -> Result<Outcome, Failure> {
         if signal.map_err(|e| error(&e))?.is_some() {
             return Ok(Outcome::Pass);
         }
-        for stays in enforcement.check().map_err(failure)? {
+        let checked = enforcement.check().map_err(failure)?;
+        for stays in checked.not_moved {
             eprintln!("{stays}; it is of its new gang when it runs next");
+        }
+        if checked.lost_marks > 0 {
+            eprintln!(
+                "{} marks of jobs were lost, so fewer jobs are counted than there were",
+                checked.lost_marks
+            );
         }
     }
 }

@@ -7,6 +7,7 @@ use ringfence_linux::changes::lock::default_folder;
 use ringfence_linux::enforcement::{Enforced, EnforcedGang};
 use ringfence_linux::scheduler::Members;
 use ringfence_workloads::cpu;
+use ringfence_workloads::job_log::{VARIABLE, hand_down};
 
 use crate::arguments::Exec;
 use crate::outcome::{Failure, Outcome};
@@ -29,9 +30,10 @@ pub fn run(arguments: &Exec) -> Result<Outcome, Failure> {
     let this_thread = cpu::thread_number();
     let joined = members.join(this_thread, gang.membership());
     joined.map_err(|e| error(&e))?;
+    let jobs = hand_down(&gang.jobs).map_err(|e| error(&e))?;
     let (program, rest) = arguments.command.split_first().expect("clap requires one");
     // Only a failure comes back.
-    let failed = Command::new(program).args(rest).exec();
+    let failed = Command::new(program).args(rest).env(VARIABLE, jobs).exec();
     Err(Failure::Error(format!("{}: {failed}", program.display())))
 }
 

@@ -17,7 +17,7 @@ pub(super) const MEMBERS: &str = "ringfence-members";
 /// Name of the control groups that belong to gangs, there.
 pub(super) const GROUPS: &str = "ringfence-groups";
 /// Version of the file; others are refused.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// What is enforced on this machine now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,6 +53,8 @@ pub struct EnforcedGang {
     pub cpus: Vec<u16>,
     /// Priority, 1 to 99.
     pub priority: u32,
+    /// The log in which its programs tell of their jobs.
+    pub jobs: PathBuf,
 }
 
 /// Why nothing is found.
@@ -96,10 +98,11 @@ impl Enforced {
         scenario: &Scenario,
         case: &Case,
         gangs: &[&Gang],
+        jobs: &[PathBuf],
         members: &Path,
         groups: Option<&Path>,
     ) -> Self {
-        let gangs = gangs.iter().map(|gang| {
+        let gangs = gangs.iter().zip(jobs).map(|(gang, jobs)| {
             let partition = &scenario.partitions[gang.partition];
             EnforcedGang {
                 name: gang.name.clone(),
@@ -107,6 +110,7 @@ impl Enforced {
                 partition_number: gang.partition as u32,
                 cpus: partition.cores.clone(),
                 priority: gang.priority.into(),
+                jobs: jobs.clone(),
             }
         });
         Self {

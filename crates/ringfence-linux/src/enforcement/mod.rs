@@ -7,6 +7,7 @@
 
 mod file;
 pub mod groups;
+mod jobs;
 #[cfg(test)]
 mod tests;
 
@@ -17,14 +18,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ringfence_scenario::model::{Case, Gang, Scenario, Scheduling};
+use ringfence_target::workload::{TooManyThreads, Workload};
 use ringfence_workloads::clock;
+use ringfence_workloads::job_log::JobLogError;
 
 use crate::changes::lock::{Lock, LockError};
 use crate::live::{Activity, Board, Publication, Subject};
 use crate::run::in_kernel::KernelGangs;
 use crate::run::{CaseError, Mode, RegulateBy, Wanted};
-use crate::scheduler::{self, SharedGroups, SharedMap};
+use crate::scheduler::{self, Members, SharedGroups, SharedMap};
 pub use file::{Enforced, EnforcedGang, FindError};
+use jobs::{Jobs, OfScheduler};
 
 /// Where the kernel has BPF objects that have names.
 const BPF_FILE_SYSTEM: &str = "/sys/fs/bpf";
@@ -46,6 +50,12 @@ pub enum EnforcementError {
     /// The scheduler cannot do it.
     #[error(transparent)]
     Case(#[from] CaseError),
+    /// Too many threads for a case.
+    #[error(transparent)]
+    Threads(#[from] TooManyThreads),
+    /// Programs could not tell of their jobs.
+    #[error(transparent)]
+    Jobs(#[from] JobLogError),
     /// What other processes need cannot be put there.
     #[error("{path}: {error}")]
     File {
@@ -56,11 +66,23 @@ pub enum EnforcementError {
     },
 }
 
+/// What was found by a look, beside what goes on as it must.
+#[derive(Debug, Default)]
+pub struct Checked {
+    /// Threads that were moved between control groups and could not be put into the queues of
+    /// their gangs; they still wait where they did.
+    pub not_moved: Vec<scheduler::Error>,
+    /// Marks of jobs that found no room, or made no sense.
+    pub lost_marks: u64,
+}
+
 /// Schedules the gangs of a case until it is dropped.
 pub struct Enforcement {
     _publication: Publication,
     board: Arc<Board>,
     activity: Activity,
+    jobs: Jobs,
+    memberships: OfScheduler,
     scheduled: KernelGangs,
     published: PathBuf,
     // Dropped after what it guards.
@@ -95,26 +117,34 @@ impl Enforcement {
             remove(old)?;
         }
         Wanted::Only(Mode::SchedExt).choose()?;
-        let gangs: Vec<&Gang> = case.gangs.iter().map(|&g| &scenario.gangs[g]).collect();
+        let workload = Workload::new(scenario, case)?;
+        let gangs = &workload.gangs;
+        let jobs = Jobs::create(&workload)?;
         let mut scheduled =
-            KernelGangs::start(scenario, case, &gangs, clock::now_ns(), regulate_by)?;
+            KernelGangs::start(scenario, case, gangs, clock::now_ns(), regulate_by)?;
         let scheduler = scheduled.scheduler();
         let members = scheduler.share_members(&pinned).map_err(CaseError::from)?;
         let shared = scheduler.share_groups(&pinned_groups);
         let shared = shared.map_err(CaseError::from)?;
-        let (publication, board) = show(scenario, case, &gangs, &mut scheduled, folder)?;
+        let (publication, board) = show(scenario, case, gangs, &mut scheduled, folder)?;
         let failed = |error| EnforcementError::File {
             path: published.clone(),
             error,
         };
         let groups = shared.as_ref().map(|_| pinned_groups.as_path());
-        Enforced::of(scenario, case, &gangs, &pinned, groups)
-            .write(&published)
-            .map_err(failed)?;
+        let enforced = Enforced::of(scenario, case, gangs, &jobs.paths(), &pinned, groups);
+        let memberships = enforced.gangs.iter().map(EnforcedGang::membership);
+        let memberships = OfScheduler::new(
+            Members::open(&pinned).map_err(CaseError::from)?,
+            memberships.collect(),
+        );
+        enforced.write(&published).map_err(failed)?;
         Ok(Self {
             _publication: publication,
             board,
-            activity: Activity::of(&gangs, scenario.partitions.len(), true),
+            activity: Activity::of(gangs, scenario.partitions.len(), true),
+            jobs,
+            memberships,
             scheduled,
             published,
             _members: members,
@@ -135,20 +165,23 @@ impl Enforcement {
 
     /// Whether gangs are still kept apart; to be asked at least every second, or events of the
     /// scheduler are lost. Threads that were moved between control groups are put into the queues
-    /// of their gangs; answers which could not be, and still wait where they did.
+    /// of their gangs, and those that ask for a gang are answered.
     ///
     /// # Errors
     /// The kernel has taken the threads back, or the scheduler has found a fault in itself.
-    pub fn check(&mut self) -> Result<Vec<scheduler::Error>, CaseError> {
+    pub fn check(&mut self) -> Result<Checked, CaseError> {
         let events = self.scheduled.events()?;
         self.activity.note(&events, clock::now_ns(), &self.board);
         self.scheduled.check()?;
-        let Some(groups) = &mut self.groups else {
-            return Ok(Vec::new());
-        };
-        groups.follow().map_err(|source| CaseError::System {
+        let lost_marks = self.jobs.follow(&self.memberships, &self.board);
+        let not_moved = self.groups.as_mut().map(SharedGroups::follow).transpose();
+        let not_moved = not_moved.map_err(|source| CaseError::System {
             what: "reading which threads were moved".into(),
             source,
+        })?;
+        Ok(Checked {
+            not_moved: not_moved.unwrap_or_default(),
+            lost_marks,
         })
     }
 }
@@ -171,7 +204,6 @@ fn show(
         scenario,
         case,
         gangs,
-        jobs_are_told: false,
     };
     let board = Board::create(subject.shape()).map_err(|error| EnforcementError::File {
         path: "memory for the live view (memfd_create)".into(),

@@ -8,12 +8,13 @@ use crate::thread::Thread;
 
 fn enforced(process: Thread) -> serde_json::Value {
     serde_json::json!({
-        "format": 2,
+        "format": 3,
         "process": process,
         "scenario": "car",
         "case": "rt-gang",
         "gangs": [{
-            "name": "slam", "partition": "machine", "partition_number": 0, "cpus": [0, 1], "priority": 30
+            "name": "slam", "partition": "machine", "partition_number": 0, "cpus": [0, 1], "priority": 30,
+            "jobs": "/proc/1/fd/9"
         }],
         "members": "/sys/fs/bpf/ringfence-members",
         "groups": "/sys/fs/bpf/ringfence-groups",
@@ -39,6 +40,7 @@ fn gangs_of_a_living_process_are_found_by_name() {
         partition_number: 0,
         cpus: vec![0, 1],
         priority: 30,
+        jobs: "/proc/1/fd/9".into(),
     };
     assert_eq!(found.gang("slam").unwrap(), &slam);
     let error = found.gang("slum").unwrap_err().to_string();

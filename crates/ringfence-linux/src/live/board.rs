@@ -27,8 +27,8 @@ const HEADER: usize = 2;
 const PARTITION: usize = 7;
 /// Numbers of a CPU: held, throttled, times throttled.
 const CPU: usize = 3;
-/// Numbers of a gang: jobs, misses, active time.
-const GANG: usize = 3;
+/// Numbers of a gang: jobs, misses, active time, whether jobs are told.
+const GANG: usize = 4;
 /// Times that a reader looks again, as long as the writer writes.
 const LOOKS: usize = 10_000;
 
@@ -172,6 +172,13 @@ impl Board {
         }
     }
 
+    /// Programs of a gang tell of their jobs.
+    pub fn tell_jobs(&self, gang: usize) {
+        if let Some(first) = self.shape.gang(gang) {
+            self.words.store(first + 3, 1);
+        }
+    }
+
     /// A gang has finished one more job.
     pub fn count_job(&self, gang: usize) {
         if let Some(first) = self.shape.gang(gang) {
@@ -227,6 +234,8 @@ pub struct GangContents {
     pub misses: u64,
     /// How long it had its CPUs.
     pub active_ns: u64,
+    /// Whether anybody tells of its jobs.
+    pub jobs_are_told: bool,
 }
 
 /// Reads the board at `path`; `None` if its writer wrote all the time.
@@ -323,6 +332,7 @@ impl Words {
                     jobs: self.load(first),
                     misses: self.load(first + 1),
                     active_ns: self.load(first + 2),
+                    jobs_are_told: self.load(first + 3) > 0,
                 })
                 .collect(),
             allowed_ns: Some(self.load(ALLOWED)).filter(|&time_ns| time_ns != u64::MAX),

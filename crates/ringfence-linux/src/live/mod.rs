@@ -25,7 +25,7 @@ pub(crate) use activity::Activity;
 #[cfg(test)]
 pub(crate) use board::read as read_board;
 pub use board::{Board, Shape};
-pub(crate) use jobs::Tally;
+pub(crate) use jobs::{Releases, Tally};
 pub use published::{Publication, Subject};
 pub use reader::{LiveError, find};
 pub use snapshot::Snapshot;

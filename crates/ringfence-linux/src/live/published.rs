@@ -18,7 +18,7 @@ use crate::thread::Thread;
 /// Name of the file, in ringfence's folder.
 pub(super) const NAME: &str = "live.json";
 /// Version of the file and of what it points to; others are refused.
-pub(super) const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 2;
 
 /// What is enforced.
 #[derive(Clone, Copy)]
@@ -29,8 +29,6 @@ pub struct Subject<'a> {
     pub case: &'a Case,
     /// Gangs of the case, in its order.
     pub gangs: &'a [&'a Gang],
-    /// Whether programs tell of their jobs.
-    pub jobs_are_told: bool,
 }
 
 /// What does not change while it is enforced.
@@ -46,7 +44,6 @@ pub(super) struct Published {
     pub(super) since_unix_ms: u64,
     pub(super) partitions: Vec<PublishedPartition>,
     pub(super) gangs: Vec<PublishedGang>,
-    pub(super) jobs_are_told: bool,
     /// Of best-effort work's budgets; `None` if there are none.
     pub(super) period_ns: Option<u64>,
     pub(super) board: PathBuf,
@@ -123,7 +120,6 @@ impl Subject<'_> {
             since_unix_ms: unix_ms(),
             partitions: partitions.collect(),
             gangs: gangs.collect(),
-            jobs_are_told: self.jobs_are_told,
             period_ns: is_regulated(self.case, self.gangs)
                 .then_some(self.scenario.regulation.period_ns),
             board: board.path(),

@@ -235,7 +235,7 @@ impl View<'_> {
     fn gang(&self, index: usize) -> Gang {
         let gang = &self.published.gangs[index];
         let counted = self.contents.gangs.get(index).copied().unwrap_or_default();
-        let told = |number| self.published.jobs_are_told.then_some(number);
+        let told = |number| counted.jobs_are_told.then_some(number);
         Gang {
             name: gang.name.clone(),
             partition: self

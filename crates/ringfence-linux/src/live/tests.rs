@@ -42,6 +42,7 @@ fn gang(jobs: u64, misses: u64, active_ns: u64) -> GangContents {
         jobs,
         misses,
         active_ns,
+        jobs_are_told: false,
     }
 }
 
@@ -268,14 +269,13 @@ fn scenario() -> Scenario {
 }
 
 /// Lets `test` publish the scenario's only case.
-fn published(jobs_are_told: bool, test: impl FnOnce(&Subject<'_>, Arc<Board>, &Path)) {
+fn published(test: impl FnOnce(&Subject<'_>, Arc<Board>, &Path)) {
     let scenario = scenario();
     let gangs: Vec<&Gang> = scenario.gangs.iter().collect();
     let subject = Subject {
         scenario: &scenario,
         case: &scenario.cases[0],
         gangs: &gangs,
-        jobs_are_told,
     };
     let board = Arc::new(Board::create(subject.shape()).unwrap());
     let folder = tempfile::tempdir().unwrap();
@@ -284,7 +284,7 @@ fn published(jobs_are_told: bool, test: impl FnOnce(&Subject<'_>, Arc<Board>, &P
 
 #[test]
 fn what_the_agent_writes_is_seen() {
-    published(true, |subject, board, folder| {
+    published(|subject, board, folder| {
         let _publication = Publication::publish(folder, subject, &board, None).unwrap();
         let mut runnable = Priorities::default();
         runnable.insert(20);
@@ -298,6 +298,8 @@ fn what_the_agent_writes_is_seen() {
             board.set_partition(0, &state);
             board.set_held(0, 30);
         });
+        board.tell_jobs(0);
+        board.tell_jobs(1);
         board.count_job(1);
         board.set_allowed_ns(Some(5));
         board.set_throttled(1, true);
@@ -323,7 +325,7 @@ fn what_the_agent_writes_is_seen() {
 
 #[test]
 fn what_nobody_tells_is_not_made_up() {
-    published(false, |subject, board, folder| {
+    published(|subject, board, folder| {
         let _publication = Publication::publish(folder, subject, &board, None).unwrap();
         let seen = find(folder).unwrap();
         for gang in seen.gangs {
@@ -334,19 +336,19 @@ fn what_nobody_tells_is_not_made_up() {
 
 #[test]
 fn what_another_version_published_is_refused() {
-    published(true, |subject, board, folder| {
+    published(|subject, board, folder| {
         let _publication = Publication::publish(folder, subject, &board, None).unwrap();
         let path = folder.join(NAME);
         let text = fs::read_to_string(&path).unwrap();
-        fs::write(&path, text.replace("\"format\": 1", "\"format\": 2")).unwrap();
+        fs::write(&path, text.replace("\"format\": 2", "\"format\": 3")).unwrap();
         let refused = find(folder).unwrap_err().to_string();
-        assert!(refused.contains("found format 2, expected"), "{refused}");
+        assert!(refused.contains("found format 3, expected"), "{refused}");
     });
 }
 
 #[test]
 fn what_one_left_that_was_killed_is_replaced() {
-    published(true, |subject, board, folder| {
+    published(|subject, board, folder| {
         let path = folder.join(NAME);
         let first = Publication::publish(folder, subject, &board, None).unwrap();
         let killed = fs::read_to_string(&path).unwrap().replace(
@@ -367,17 +369,16 @@ fn what_one_left_that_was_killed_is_replaced() {
     });
 }
 
-#[test]
-fn a_job_ends_with_its_last_thread_and_counts_once() {
+const MS: u64 = 1_000_000;
+
+/// Tells a tally what a thread of a process says, and answers jobs and misses of both gangs.
+fn tally(releases: Releases) -> impl FnMut(u32, u32, Kind, u64, u64) -> Vec<(u64, u64)> {
     let scenario = scenario();
     let workload = Workload::new(&scenario, &scenario.cases[0]).unwrap();
+    let mut tally = Tally::of(&workload, releases);
     let board = board();
-    let mut tally = Tally::of(&workload);
-    let mut note = |task, kind, job, time_ns| {
-        let thread = ThreadId {
-            process: 1,
-            thread: 1,
-        };
+    move |process, task, kind, job, time_ns| {
+        let thread = ThreadId { process, thread: 1 };
         let mark = Mark {
             thread,
             time_ns,
@@ -387,28 +388,64 @@ fn a_job_ends_with_its_last_thread_and_counts_once() {
         };
         tally.note(&mark, &board);
         let gangs = contents(&board).gangs.into_iter();
-        gangs
-            .map(|gang| (gang.jobs, gang.misses))
-            .collect::<Vec<_>>()
-    };
-    const MS: u64 = 1_000_000;
-    note(0, Kind::Released, 0, 0);
-    note(0, Kind::Begin, 0, 1);
-    assert_eq!(note(0, Kind::End, 0, 50 * MS), [(1, 0), (0, 0)]);
+        gangs.map(|gang| (gang.jobs, gang.misses)).collect()
+    }
+}
+
+#[test]
+fn a_job_ends_with_its_last_thread_and_counts_once() {
+    let mut note = tally(Releases::Told);
+    note(1, 0, Kind::Released, 0, 0);
+    note(1, 0, Kind::Begin, 0, 1);
+    assert_eq!(note(1, 0, Kind::End, 0, 50 * MS), [(1, 0), (0, 0)]);
     // A thread can be read before the one that tells of the release.
-    note(0, Kind::End, 1, 151 * MS);
-    assert_eq!(note(0, Kind::Released, 1, 100 * MS), [(2, 1), (0, 0)]);
-    note(1, Kind::Released, 0, 0);
-    assert_eq!(note(1, Kind::End, 0, 401 * MS), [(2, 1), (0, 0)]);
-    assert_eq!(note(1, Kind::End, 0, 300 * MS), [(2, 1), (1, 1)]);
-    note(1, Kind::Released, 1, 400 * MS);
-    assert_eq!(note(1, Kind::Dropped, 1, 400 * MS), [(2, 1), (1, 2)]);
-    assert_eq!(note(9, Kind::End, 0, 0), [(2, 1), (1, 2)]);
+    note(1, 0, Kind::Begin, 1, 100 * MS);
+    note(1, 0, Kind::End, 1, 151 * MS);
+    assert_eq!(note(1, 0, Kind::Released, 1, 100 * MS), [(2, 1), (0, 0)]);
+    note(1, 1, Kind::Released, 0, 0);
+    assert_eq!(note(1, 1, Kind::End, 0, 401 * MS), [(2, 1), (0, 0)]);
+    assert_eq!(note(1, 1, Kind::End, 0, 300 * MS), [(2, 1), (1, 1)]);
+    note(1, 1, Kind::Released, 1, 400 * MS);
+    assert_eq!(note(1, 1, Kind::Dropped, 1, 400 * MS), [(2, 1), (1, 2)]);
+    assert_eq!(note(1, 9, Kind::End, 0, 0), [(2, 1), (1, 2)]);
+}
+
+#[test]
+fn a_program_that_tells_no_releases_is_judged_from_the_begin_on() {
+    let mut note = tally(Releases::Perhaps);
+    note(1, 0, Kind::Begin, 0, 1000 * MS);
+    assert_eq!(note(1, 0, Kind::End, 0, 1050 * MS), [(1, 0), (0, 0)]);
+    note(1, 0, Kind::Begin, 1, 1100 * MS);
+    assert_eq!(note(1, 0, Kind::End, 1, 1151 * MS), [(2, 1), (0, 0)]);
+    // Told, it is the release that counts.
+    note(1, 0, Kind::Released, 2, 1100 * MS);
+    note(1, 0, Kind::Begin, 2, 1149 * MS);
+    assert_eq!(note(1, 0, Kind::End, 2, 1151 * MS), [(3, 2), (0, 0)]);
+    // Two processes have jobs of the same numbers; the first of their threads to begin counts.
+    note(1, 1, Kind::Begin, 0, 0);
+    note(2, 1, Kind::Begin, 0, 0);
+    note(1, 1, Kind::End, 0, 300 * MS);
+    assert_eq!(note(2, 1, Kind::End, 0, 300 * MS), [(3, 2), (0, 0)]);
+    note(1, 1, Kind::Begin, 0, 299 * MS);
+    assert_eq!(note(1, 1, Kind::End, 0, 401 * MS), [(3, 2), (1, 1)]);
+}
+
+/// A job that was killed never ends: of these, not more and more are kept.
+#[test]
+fn jobs_that_never_end_are_forgotten() {
+    let mut note = tally(Releases::Perhaps);
+    for job in 0..5000 {
+        note(1, 1, Kind::Begin, job, 0);
+    }
+    note(1, 1, Kind::End, 0, 1);
+    assert_eq!(note(1, 1, Kind::End, 0, 1), [(0, 0), (1, 0)]);
+    note(1, 1, Kind::End, 4999, 401 * MS);
+    assert_eq!(note(1, 1, Kind::End, 4999, 401 * MS), [(0, 0), (2, 1)]);
 }
 
 #[test]
 fn a_snapshot_is_the_same_after_json() {
-    published(true, |subject, board, folder| {
+    published(|subject, board, folder| {
         let _publication = Publication::publish(folder, subject, &board, None).unwrap();
         let mut seen = find(folder).unwrap();
         seen.gangs[0].jobs = Some(u64::MAX);

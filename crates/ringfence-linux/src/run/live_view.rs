@@ -10,7 +10,7 @@ use ringfence_workloads::job_log::Mark;
 use super::CaseError;
 use super::enforcer::Enforcer;
 use crate::changes::lock::{LockError, default_folder};
-use crate::live::{Activity, Board, Publication, Subject, Tally};
+use crate::live::{Activity, Board, Publication, Releases, Subject, Tally};
 use crate::scheduler::Event;
 
 /// The board of a case, and who may find it.
@@ -36,16 +36,16 @@ impl<'a> LiveView<'a> {
             scenario,
             case,
             gangs: &workload.gangs,
-            jobs_are_told: true,
         };
         let board = Board::create(subject.shape()).map_err(|source| CaseError::System {
             what: "making memory for the live view (memfd_create)".into(),
             source,
         })?;
+        (0..workload.gangs.len()).for_each(|gang| board.tell_jobs(gang));
         Ok(Self {
             subject,
             board: Arc::new(board),
-            tally: Tally::of(workload),
+            tally: Tally::of(workload, Releases::Told),
             activity: Activity::of(subject.gangs, subject.scenario.partitions.len(), false),
             publication: None,
         })

@@ -33,7 +33,7 @@ mod writer;
 
 pub use layout::Size;
 pub use reader::{Answer, Drained, JobLog, Mark, Request};
-pub use writer::{Jobs, ThreadJobs};
+pub use writer::{Jobs, ThreadJobs, hand_down};
 
 /// Environment variable with the path of the log.
 pub const VARIABLE: &str = "RINGFENCE_JOBS";

@@ -1,8 +1,8 @@
 //! The side of the program: registers threads and makes marks.
 
 use std::marker::PhantomData;
-use std::os::fd::AsFd;
-use std::path::Path;
+use std::os::fd::{AsFd, IntoRawFd};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::fence;
@@ -17,6 +17,21 @@ use super::mapping::Mapping;
 use super::reader::Answer;
 use super::{JobLogError, Kind, VARIABLE};
 use crate::clock::now_ns;
+
+/// Opens the log at `path` for whatever this process executes, which may not be allowed to do so
+/// itself; what goes into [`VARIABLE`] for it. The file stays open until this process ends.
+///
+/// # Errors
+/// It cannot be opened.
+pub fn hand_down(path: &Path) -> Result<PathBuf, JobLogError> {
+    // Not closed by what is executed.
+    let file = rustix::fs::open(path, OFlags::RDWR, Mode::empty());
+    let file = file.map_err(|code| JobLogError::File {
+        path: path.display().to_string(),
+        source: code.into(),
+    })?;
+    Ok(format!("/proc/self/fd/{}", file.into_raw_fd()).into())
+}
 
 /// A program's way to the job log; nothing without one.
 #[derive(Debug, Clone, Default)]
