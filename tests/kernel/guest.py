@@ -27,7 +27,7 @@ import debian
 import initramfs
 import kernel_log
 
-INIT = Path(__file__).resolve().parent / "init"
+HERE = Path(__file__).resolve().parent
 QEMU = {"amd64": "qemu-system-x86_64", "arm64": "qemu-system-aarch64"}
 SERIAL = {"amd64": "ttyS0", "arm64": "ttyAMA0"}
 PORTS = ("output", "files", "status")
@@ -113,11 +113,12 @@ class Guest:
     pmu             arm64 only: a performance monitoring unit that counts cycles
     kernel_arguments  more of the kernel's command line
     allow           regular expressions of lines in the kernel's log that are no failures
+    init            the first process, which in the end becomes /harness/run
     """
 
     def __init__(self, kernel, cpus=4, memory_mib=1024, *, files=None, programs=(), library_packages=(),
                  sysctl=None, hostname="guest", freezer_v1=False, pmu=False,
-                 kernel_arguments=(), allow=()):
+                 kernel_arguments=(), allow=(), init=HERE / "init"):
         if pmu and kernel.architecture != "arm64":
             raise GuestError("QEMU emulates a performance monitoring unit for arm64 alone")
         if shutil.which(QEMU[kernel.architecture]) is None:
@@ -128,6 +129,7 @@ class Guest:
         self.pmu = pmu
         self.kernel_arguments = kernel_arguments
         self.allow = allow
+        self.init = init
         self._process = None
         self._folder = None
         self._fixed = self._files(files or {}, programs, library_packages)
@@ -144,7 +146,7 @@ class Guest:
     def _files(self, files, programs, library_packages):
         """Mode and content of all files that are the same in every run, by path in the guest."""
         architecture = self.kernel.architecture
-        files = every_file(files) | {"/init": INIT}
+        files = every_file(files) | {"/init": self.init, "/harness/run": HERE / "run"}
         roots = [debian.unpacked(architecture, package) for package in library_packages]
         for program in ("busybox-static/busybox", *programs):
             package, name = program.split("/")

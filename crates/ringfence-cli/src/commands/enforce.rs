@@ -8,6 +8,7 @@ use ringfence_linux::interruption::Interruption;
 use ringfence_linux::run::CaseError;
 use ringfence_scenario::Disk;
 use ringfence_scenario::model::{Case, Scenario, Scheduling};
+use sd_notify::NotifyState;
 
 use crate::arguments::Enforce;
 use crate::outcome::{Failure, Outcome};
@@ -34,6 +35,9 @@ pub fn run(arguments: &Enforce) -> Result<Outcome, Failure> {
         "enforcing case `{}` of {} until interrupted; `ringfence exec --gang NAME -- COMMAND` runs a program in a gang",
         case.name, scenario.name
     );
+    // Units that are ordered after this one begin now. Nothing is told unless systemd asks for it.
+    sd_notify::notify(&[NotifyState::Ready])
+        .map_err(|e| Failure::Error(format!("telling systemd that gangs are kept apart: {e}")))?;
     loop {
         let moved = enforcement.waits_on();
         let signal = interruption.wait_also_for(moved, LOOK);
