@@ -14,7 +14,7 @@ FUZZ_SECONDS ?= 600
 # Property tests draw the same cases in every `make test`; `make explore` draws new ones.
 export PROPTEST_RNG_SEED ?= 1
 PROPTEST_CASES ?= 3000
-GUEST_TESTS := guest-test-amd64 guest-test-arm64
+GUEST_TESTS := $(addprefix guest-test-,$(or $(RINGFENCE_ARCHITECTURES),amd64 arm64))
 C_FILES = $(shell git ls-files '*.c' '*.h')
 SHELL_FILES = $(shell git ls-files ':!fuzz/corpus' | xargs -r awk \
         'FNR == 1 && /^.!.*sh$$/ || FNR == 2 && /shellcheck shell=/ {print FILENAME} FNR == 2 {nextfile}')
@@ -91,8 +91,8 @@ kernel-test: built ## Gangs on one real kernel of each architecture, in QEMU
 $(GUEST_TESTS): guest-test-%:
 	@$(WITH) RINGFENCE_ARCHITECTURES=$* RINGFENCE_BUILT=$(BUILT) python3 -m unittest discover -v -s tests/kernel -p 'test_[!h]*.py'
 
-test-kernels: export RINGFENCE_KERNELS := all
-test-kernels: setup-test kernel-test ## The kernel tests on every Debian kernel whose sched_ext can be used
+test-kernels: export RINGFENCE_KERNELS ?= spread
+test-kernels: setup-test kernel-test ## All kernel tests, on the oldest and newest usable Debian kernels of each architecture, too
 
 mutants: setup-test ## Break the policy core in every listed way; writes docs/src/results/mutants.md
 	@$(WITH) python3 policy/mutants/run.py

@@ -7,9 +7,10 @@ A test module says which of its classes need a kernel; each becomes a class a ke
     def load_tests(loader, tests, pattern):
         return matrix.on_kernels(loader, Boots)
 
-One kernel of each architecture by default; every one whose sched_ext can be used if
-RINGFENCE_KERNELS is `all`; or those that it names, such as `7.0 6.18.15`. RINGFENCE_ARCHITECTURES
-names the architectures, if not all of them: the tests of each can run beside those of others.
+One kernel of each architecture by default. If RINGFENCE_KERNELS is `spread`, the oldest and the
+newest whose sched_ext can be used as well; every one if it is `all`; or those that it names, such as
+`7.0 6.18.15`. RINGFENCE_ARCHITECTURES names the architectures, if not all of them: the tests of each
+can run beside those of others.
 """
 
 import os
@@ -31,11 +32,20 @@ def usable(architecture):
     return found
 
 
+def spread(architecture):
+    """The newest of them, the oldest and the one that is taken by default."""
+    newest, *_, oldest = usable(architecture)
+    return list(dict.fromkeys([newest, images.preferred(architecture), oldest]))
+
+
+SEVERAL = {"spread": spread, "all": usable}
+
+
 def kernels(by_default):
     wanted = os.environ.get("RINGFENCE_KERNELS", "")
     architectures = os.environ.get("RINGFENCE_ARCHITECTURES", " ".join(ARCHITECTURES)).split()
-    if wanted == "all":
-        return [kernel for architecture in architectures for kernel in usable(architecture)]
+    if wanted in SEVERAL:
+        return [kernel for architecture in architectures for kernel in SEVERAL[wanted](architecture)]
     if wanted:
         return [images.find(architecture, version) for architecture in architectures for version in wanted.split()]
     return [images.preferred(architecture) for architecture in architectures if architecture in by_default]
