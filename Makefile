@@ -14,7 +14,11 @@ FUZZ_SECONDS ?= 600
 # Property tests draw the same cases in every `make test`; `make explore` draws new ones.
 export PROPTEST_RNG_SEED ?= 1
 PROPTEST_CASES ?= 3000
-GUEST_TESTS := $(addprefix guest-test-,$(or $(RINGFENCE_ARCHITECTURES),amd64 arm64))
+KERNEL_TESTS := $(patsubst tests/kernel/test_%.py,%,$(wildcard tests/kernel/test_*.py))
+# The longest first, so that none goes on alone at the end.
+LONGEST := gangs run enforce units groups
+GUEST_TESTS := $(foreach test,$(LONGEST) $(filter-out harness $(LONGEST),$(KERNEL_TESTS)),\
+        $(addprefix guest-test-$(test)-,$(or $(RINGFENCE_ARCHITECTURES),arm64 amd64)))
 C_FILES = $(shell git ls-files '*.c' '*.h')
 SHELL_FILES = $(shell git ls-files ':!fuzz/corpus' | xargs -r awk \
         'FNR == 1 && /^.!.*sh$$/ || FNR == 2 && /shellcheck shell=/ {print FILENAME} FNR == 2 {nextfile}')
@@ -89,7 +93,8 @@ kernel-test: built ## Gangs on one real kernel of each architecture, in QEMU
 
 # A guest keeps one processor busy.
 $(GUEST_TESTS): guest-test-%:
-	@$(WITH) RINGFENCE_ARCHITECTURES=$* RINGFENCE_BUILT=$(BUILT) python3 -m unittest discover -v -s tests/kernel -p 'test_[!h]*.py'
+	@$(WITH) RINGFENCE_ARCHITECTURES=$(lastword $(subst -, ,$*)) RINGFENCE_BUILT=$(BUILT) \
+	    python3 -m unittest discover -v -s tests/kernel -p test_$(firstword $(subst -, ,$*)).py
 
 test-kernels: export RINGFENCE_KERNELS ?= spread
 test-kernels: setup-test kernel-test ## All kernel tests, on the oldest and newest usable Debian kernels of each architecture, too

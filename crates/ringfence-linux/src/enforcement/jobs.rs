@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use ringfence_target::workload::Workload;
 use ringfence_workloads::job_log::{
-    Answer, Drained, JobLog, JobLogError, Mark, Request, Size, ThreadId,
+    Answer, Drained, JobLog, JobLogError, Listener, Mark, Request, Size, ThreadId,
 };
 
 use crate::live::{Board, Releases, Tally};
@@ -116,20 +116,61 @@ impl Jobs {
     pub fn follow(&mut self, memberships: &impl Memberships, board: &Board) -> u64 {
         let Self { logs, gangs, tally } = self;
         let mut lost = 0;
-        for (index, GangLog { log, joined }) in logs.iter_mut().enumerate() {
-            log.answer(|request| answer(&request, gangs, joined, memberships));
+        for (gang, GangLog { log, joined }) in logs.iter_mut().enumerate() {
             log.reclaim();
-            let drained = log.drain(|mark| {
-                let gang = joined.get(&mark.thread).copied().unwrap_or(Some(index));
-                let task = gang.and_then(|gang| Some((gang, gangs[gang].task(mark.task)?)));
-                if let Some((gang, task)) = task {
-                    board.tell_jobs(gang);
-                    tally.note(&Mark { task, ..mark }, board);
-                }
+            let drained = log.attend(&mut Attendant {
+                gang,
+                gangs,
+                joined,
+                tally,
+                memberships,
+                board,
             });
             lost += forget(&drained, joined);
         }
         lost
+    }
+}
+
+/// Hears the programs of one gang.
+struct Attendant<'a, M> {
+    gang: usize,
+    gangs: &'a [Named],
+    joined: &'a mut BTreeMap<ThreadId, Option<usize>>,
+    tally: &'a mut Tally,
+    memberships: &'a M,
+    board: &'a Board,
+}
+
+impl<M: Memberships> Listener for Attendant<'_, M> {
+    fn mark(&mut self, mark: Mark) {
+        let gang = self.joined.get(&mark.thread).copied();
+        let Some(gang) = gang.unwrap_or(Some(self.gang)) else {
+            return;
+        };
+        if let Some(task) = self.gangs[gang].task(mark.task) {
+            self.board.tell_jobs(gang);
+            self.tally.note(&Mark { task, ..mark }, self.board);
+        }
+    }
+
+    fn request(&mut self, request: Request) -> Answer {
+        let gang = match &request.gang {
+            None => None,
+            Some(name) => match self.gangs.iter().position(|gang| &gang.name == name) {
+                None => return Answer::UnknownGang,
+                found => found,
+            },
+        };
+        let id = request.thread;
+        let tid = id.thread.cast_signed();
+        let path = format!("/proc/{}/task/{}", id.process, id.thread);
+        let may_ask = self.joined.contains_key(&id) || self.memberships.is_member(tid);
+        if !may_ask || !Path::new(&path).exists() || !self.memberships.join(tid, gang) {
+            return Answer::Refused;
+        }
+        self.joined.insert(id, gang);
+        Answer::Accepted
     }
 }
 
@@ -138,30 +179,6 @@ impl Named {
     fn task(&self, number: u32) -> Option<u32> {
         (number < self.tasks).then(|| self.first_task + number)
     }
-}
-
-fn answer(
-    request: &Request,
-    gangs: &[Named],
-    joined: &mut BTreeMap<ThreadId, Option<usize>>,
-    memberships: &impl Memberships,
-) -> Answer {
-    let gang = match &request.gang {
-        None => None,
-        Some(name) => match gangs.iter().position(|gang| &gang.name == name) {
-            None => return Answer::UnknownGang,
-            found => found,
-        },
-    };
-    let id = request.thread;
-    let tid = id.thread.cast_signed();
-    let path = format!("/proc/{}/task/{}", id.process, id.thread);
-    let may_ask = joined.contains_key(&id) || memberships.is_member(tid);
-    if !may_ask || !Path::new(&path).exists() || !memberships.join(tid, gang) {
-        return Answer::Refused;
-    }
-    joined.insert(id, gang);
-    Answer::Accepted
 }
 
 /// Forgets threads that have left; how many marks were lost.

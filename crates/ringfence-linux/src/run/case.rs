@@ -80,6 +80,9 @@ pub fn run(
     };
     let end_ns = start_ns.saturating_add(scenario.duration_ns);
     let outcomes = live.follow(end_ns, progress)?;
+    if let Some(late_ns) = lateness_ns(&outcomes) {
+        return Ok(Err(late_ns));
+    }
     live.enforcer.end(&(start_ns..end_ns))?;
     live.raw.scheduler.extend(live.enforcer.events()?);
     live.check_witness()?;
@@ -90,9 +93,6 @@ pub fn run(
     }
     if outcomes.iter().any(|outcome| !outcome.locked) {
         remarks.push(NOT_LOCKED.into());
-    }
-    if let Some(late_ns) = outcomes.iter().map(|o| o.late_ns).max().filter(|&l| l > 0) {
-        return Ok(Err(late_ns));
     }
     let mut claims = claims(scenario, case, options.mode, options.hand_over_ns);
     if let Enforcer::Portable(gangs) = &live.enforcer {
@@ -107,6 +107,12 @@ pub fn run(
         remarks,
     };
     Ok(Ok(history.section(live.raw)?))
+}
+
+/// By how much the last program was prepared too late, if any was.
+fn lateness_ns(outcomes: &[Outcome]) -> Option<u64> {
+    let latest_ns = outcomes.iter().map(|outcome| outcome.late_ns).max();
+    latest_ns.filter(|&late_ns| late_ns > 0)
 }
 
 /// The start: windows of the share limit begin there, so it is a whole number of them after
@@ -139,7 +145,7 @@ struct Live<'a> {
 }
 
 impl Live<'_> {
-    /// Takes in what happens until all processes have ended; what they did.
+    /// Takes in what happens until all processes have ended, or one was late; what they did.
     fn follow(&mut self, end_ns: u64, progress: impl Fn()) -> Result<Vec<Outcome>, CaseError> {
         let mut outcomes = Vec::new();
         while outcomes.len() < self.processes.len() {
@@ -149,6 +155,9 @@ impl Live<'_> {
             }
             // After the look at the processes: what they said before they ended is in.
             self.take_in()?;
+            if lateness_ns(&outcomes).is_some() {
+                break;
+            }
             progress();
             if clock::now_ns() > end_ns.saturating_add(OVERTIME_NS) {
                 return Err(CaseError::Overtime(self.who_is_left()));

@@ -32,7 +32,7 @@ mod reader;
 mod writer;
 
 pub use layout::Size;
-pub use reader::{Answer, Drained, JobLog, Mark, Request};
+pub use reader::{Answer, Drained, JobLog, Listener, Mark, Request};
 pub use writer::{Jobs, ThreadJobs, hand_down};
 
 /// Environment variable with the path of the log.

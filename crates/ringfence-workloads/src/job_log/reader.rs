@@ -91,6 +91,14 @@ impl Answer {
     }
 }
 
+/// Who hears what threads say and ask; see [`JobLog::attend`].
+pub trait Listener {
+    /// A thread has said something.
+    fn mark(&mut self, mark: Mark);
+    /// A thread asks for a gang.
+    fn request(&mut self, request: Request) -> Answer;
+}
+
 impl JobLog {
     /// Makes a log in memory that no program can shrink.
     ///
@@ -167,31 +175,29 @@ impl JobLog {
     /// Hands every new request to `decide`, at most one of each thread.
     pub fn answer(&mut self, mut decide: impl FnMut(Request) -> Answer) {
         for ((slot, _), seen) in self.mapping.slots().zip(&mut self.seen) {
-            let owner = slot.owner.0.load(Acquire);
-            let membership = &slot.membership.0;
-            let request = membership.request.load(Acquire);
-            let is_being_written = request % 2 == 1;
-            if owner & !LEFT == 0 || request == seen.answered || is_being_written {
-                continue;
+            if let Some(question) = question(slot, seen) {
+                question.answer(slot, seen, &mut decide);
             }
-            let name = read_name(slot);
-            fence(Acquire);
-            if membership.request.load(Relaxed) != request {
-                // It gave up and asks for something else: the name may be of both.
-                continue;
-            }
-            seen.answered = request;
-            let answer = match name {
-                None => Answer::UnknownGang,
-                Some(name) => decide(Request {
-                    thread: thread_of(owner),
-                    gang: Some(name).filter(|name| !name.is_empty()),
-                }),
-            };
-            membership.answer.store(answer as u32, Relaxed);
-            membership.answered.store(request, Release);
-            let _ = futex::wake(&membership.answered, futex::Flags::empty(), 1);
         }
+    }
+
+    /// Takes out all marks, as [`Self::drain`], and has requests answered, as [`Self::answer`]:
+    /// what a thread said before it asked comes before its request.
+    pub fn attend(&mut self, listener: &mut impl Listener) -> Drained {
+        let mut drained = Drained::default();
+        for ((slot, events), seen) in self.mapping.slots().zip(&mut self.seen) {
+            let Some(question) = question(slot, seen) else {
+                continue;
+            };
+            let hear = |mark| listener.mark(mark);
+            take(slot, events, seen, &mut drained, hear, question.thread);
+            question.answer(slot, seen, |request| listener.request(request));
+        }
+        let rest = self.drain(|mark| listener.mark(mark));
+        drained.lost += rest.lost;
+        drained.damaged += rest.damaged;
+        drained.left = rest.left;
+        drained
     }
 
     /// Has threads that ended without saying so leave; [`Self::drain`] then names them. It
@@ -208,6 +214,51 @@ impl JobLog {
                 .0
                 .compare_exchange(owner, owner | LEFT, AcqRel, Relaxed);
         }
+    }
+}
+
+/// A request that was not answered yet.
+struct Question {
+    number: u32,
+    thread: ThreadId,
+    /// `None` when it is no text.
+    name: Option<String>,
+}
+
+/// What the thread of this slot asks, if it is new.
+fn question(slot: &Slot, seen: &Seen) -> Option<Question> {
+    let owner = slot.owner.0.load(Acquire);
+    let membership = &slot.membership.0;
+    let number = membership.request.load(Acquire);
+    let is_being_written = number % 2 == 1;
+    if owner & !LEFT == 0 || number == seen.answered || is_being_written {
+        return None;
+    }
+    let name = read_name(slot);
+    fence(Acquire);
+    // Otherwise it gave up and asks for something else: the name may be of both.
+    let is_whole = membership.request.load(Relaxed) == number;
+    is_whole.then(|| Question {
+        number,
+        thread: thread_of(owner),
+        name,
+    })
+}
+
+impl Question {
+    fn answer(self, slot: &Slot, seen: &mut Seen, decide: impl FnOnce(Request) -> Answer) {
+        seen.answered = self.number;
+        let answer = match self.name {
+            None => Answer::UnknownGang,
+            Some(name) => decide(Request {
+                thread: self.thread,
+                gang: Some(name).filter(|name| !name.is_empty()),
+            }),
+        };
+        let membership = &slot.membership.0;
+        membership.answer.store(answer as u32, Relaxed);
+        membership.answered.store(self.number, Release);
+        let _ = futex::wake(&membership.answered, futex::Flags::empty(), 1);
     }
 }
 

@@ -83,7 +83,7 @@ pub struct Outcome {
     pub stopped: bool,
     /// Whether its memory was locked; otherwise the system may page it out.
     pub locked: bool,
-    /// How much later than the start it was prepared; 0 is in time.
+    /// How much later than the start it was prepared; 0 is in time. Late, it has done nothing.
     pub late_ns: u64,
     /// By thread.
     pub threads: Vec<ThreadOutcome>,
@@ -184,7 +184,8 @@ pub fn run(work: &Work) -> Result<Outcome, RunnerError> {
         late_ns: clock::now_ns().saturating_sub(work.start_ns),
         threads: Vec::new(),
     };
-    if !outcome.stopped {
+    // One that is late would disturb the others: whoever launched it begins anew.
+    if !outcome.stopped && outcome.late_ns == 0 {
         shared.begin();
         outcome.stopped = !all_ended(&receiver, threads)?;
     }
