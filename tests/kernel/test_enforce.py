@@ -80,13 +80,13 @@ JOBS_SCRIPT = """
     ringfence enforce /scenario.toml 2>/out/enforce &
     while [ ! -e /run/ringfence/enforced.json ]; do sleep 0.05; done
     look() { sleep 0.5; ringfence top --json --once; }
-    echo before: $(look)
+    echo "before: $(look)"
     job_api 2
-    echo outside: $(look)
+    echo "outside: $(look)"
     ringfence exec --gang tau1 -- job_api 2
-    echo exec: $(look)
+    echo "exec: $(look)"
     ringfence exec --gang tau1 -- job_api 4 tau3
-    echo joined: $(look)
+    echo "joined: $(look)"
     ringfence exec --gang tau1 -- job_api 1 tau9
     cat /out/enforce
 """

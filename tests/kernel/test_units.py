@@ -29,6 +29,7 @@ ENABLE = "SYSTEMD_OFFLINE=1 systemctl enable ringfence.service ringfence-metrics
 TIMEOUT_S = 600
 
 SCRIPT = """
+    set -e
     # wait_for TEXT COMMAND...: until its output has the text.
     wait_for() {
         text=$1
@@ -52,14 +53,16 @@ SCRIPT = """
     wait_for "^active$" systemctl is-active slam
     wait_for "^ringfence_up 1" metrics
     wait_for 'ringfence_gang_jobs_total{gang="tau1".* [1-9]' metrics
+    # It did not begin before gangs were kept apart.
+    wait_for "^0$" systemctl show --property NRestarts --value slam
     echo "booted: enforced, and its program tells of jobs"
 
     before=$(pid ringfence)
     program=$(pid slam)
     kill -9 $before
-    wait_for "^inactive$\\|^activating$\\|^active$" systemctl is-active slam
-    while [ "$(pid ringfence)" = "$before" ] || [ "$(pid ringfence)" = 0 ]; do sleep 0.1; done
-    while [ "$(pid slam)" = "$program" ] || [ "$(pid slam)" = 0 ]; do sleep 0.1; done
+    is_another() { new=$(pid $1); [ $new = $2 ] || [ $new = 0 ] || echo another; }
+    wait_for another is_another ringfence $before
+    wait_for another is_another slam $program
     wait_for 'ringfence_gang_jobs_total{gang="tau1".* [1-9]' metrics
     echo "killed: both came back"
 

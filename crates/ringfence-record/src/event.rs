@@ -122,7 +122,7 @@ pub struct Claims {
     /// nanoseconds, where the enforcer reacts and cannot prevent; `None` is not at all.
     pub overlap_ns: Option<u64>,
     /// A thread that has waited this long for a core may have an instant there although a
-    /// higher gang is runnable: up to `hand_over_ns`, alone in its partition. In nanoseconds;
+    /// higher gang is runnable: up to `hand_over_ns`, with its own gang alone. In nanoseconds;
     /// `None` is never.
     pub instant_after_ns: Option<u64>,
     /// Real-time work of a partition stands back after this much; `None` is no limit.

@@ -71,8 +71,16 @@ impl Members {
 
     /// When any of them runs; disjoint, in the order of time.
     pub(super) fn busy(&self, run: &CaseRun) -> Vec<Interval> {
+        self.busy_but(run, &Instants::default())
+    }
+
+    /// The same without their instants.
+    pub(super) fn busy_but(&self, run: &CaseRun, instants: &Instants) -> Vec<Interval> {
         let occupied = self.occupations(run).map(|on| Interval {
-            from_ns: on.from_ns,
+            from_ns: match instants.ends_ns(on.thread, on.from_ns) {
+                Some(end_ns) => end_ns.min(on.to_ns),
+                None => on.from_ns,
+            },
             to_ns: on.to_ns,
         });
         union(occupied.collect())
@@ -216,6 +224,8 @@ enum LowerGang {
     Stays,
     /// Starts later than `hand_over_ns` after a higher gang became runnable.
     Starts,
+    /// Still runs when its instant is over.
+    Overstays,
 }
 
 impl LowerGang {
@@ -236,6 +246,10 @@ impl LowerGang {
             }
             Self::Stays => format!("'{lower}' of a lower gang still runs {late}"),
             Self::Starts => format!("'{lower}' of a lower gang starts {late}"),
+            Self::Overstays => format!(
+                "'{lower}' of a lower gang still runs after an instant of {}, although a higher gang is runnable, now with '{higher}'",
+                readable(claims.hand_over_ns)
+            ),
         }
     }
 }
@@ -285,13 +299,14 @@ fn lower_gangs(run: &CaseRun, members: &Members) -> Vec<Breach> {
                 Some(overlap_ns) => lower.since_ns.max(*since_ns).saturating_add(overlap_ns),
             };
             let instant_ns = instants.ends_ns(lower.thread, lower.since_ns);
-            let limit_ns = limit_ns.max(instant_ns.unwrap_or(0));
+            let instant_ns = instant_ns.filter(|&end_ns| end_ns > limit_ns);
+            let how = match instant_ns {
+                Some(_) => LowerGang::Overstays,
+                None if lower.since_ns > limit_ns => LowerGang::Starts,
+                None => LowerGang::Stays,
+            };
+            let limit_ns = instant_ns.unwrap_or(limit_ns);
             if limit_ns < step.to_ns {
-                let how = if lower.since_ns > limit_ns {
-                    LowerGang::Starts
-                } else {
-                    LowerGang::Stays
-                };
                 let late = Interval {
                     from_ns: limit_ns.max(step.from_ns),
                     to_ns: step.to_ns,

@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 
 use super::gangs::Members;
-use super::spans::union;
 use crate::case::{CaseRun, Interval, ThreadRun};
 
 /// The instants of a partition's real-time threads: the first `hand_over_ns` of each stay on
@@ -40,19 +39,6 @@ impl Instants {
     pub(super) fn ends_ns(&self, thread: u16, since_ns: u64) -> Option<u64> {
         let is_one = self.begins.contains(&(thread, since_ns));
         is_one.then(|| since_ns.saturating_add(self.hand_over_ns))
-    }
-
-    /// When any of them is; disjoint, in the order of time.
-    pub(super) fn busy(&self, run: &CaseRun) -> Vec<Interval> {
-        let stays = self.begins.iter().filter_map(|&(thread, since_ns)| {
-            let stays = &run.threads[usize::from(thread)].occupations;
-            let stay = stays.iter().find(|stay| stay.from_ns == since_ns)?;
-            Some(Interval {
-                from_ns: since_ns,
-                to_ns: stay.to_ns.min(since_ns.saturating_add(self.hand_over_ns)),
-            })
-        });
-        union(stays.collect())
     }
 }
 

@@ -1,7 +1,5 @@
 //! Real-time work leaves the rest of every window to others.
 
-use std::collections::BTreeMap;
-
 use super::gangs::Members;
 use super::instants::Instants;
 use super::{Breach, Findings};
@@ -11,23 +9,18 @@ use crate::duration::readable;
 /// Judges that the real-time threads of a partition, one or several at a time,
 /// run for at most `limit_ns + hand_over_ns` of every window. Windows begin at
 /// multiples of `window_ns`. At the limit the cores are told to stop, which
-/// takes them a hand-over. Instants of threads that have waited long come on top.
+/// takes them a hand-over. Instants of threads that have waited long do not count.
 pub(super) fn share(run: &CaseRun) -> Findings {
     let mut findings = Findings::default();
     let Some(claim) = run.case.claims.share else {
         return findings;
     };
+    let allowed_ns = claim.limit_ns.saturating_add(run.case.claims.hand_over_ns);
     for (index, partition) in run.case.partitions.iter().enumerate() {
         findings.checked += run.end_ns.div_ceil(claim.window_ns);
         let members = Members::of(run, index);
-        let instants = Instants::of(run, &members).busy(run);
-        let instants: BTreeMap<u64, u64> = used(&instants, claim.window_ns).into_iter().collect();
-        for (window, used_ns) in used(&members.busy(run), claim.window_ns) {
-            let instants_ns = instants.get(&window).copied().unwrap_or(0);
-            let allowed_ns = claim
-                .limit_ns
-                .saturating_add(run.case.claims.hand_over_ns)
-                .saturating_add(instants_ns);
+        let busy = members.busy_but(run, &Instants::of(run, &members));
+        for (window, used_ns) in used(&busy, claim.window_ns) {
             if used_ns <= allowed_ns {
                 continue;
             }

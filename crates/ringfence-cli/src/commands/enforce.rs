@@ -1,6 +1,6 @@
 //! `ringfence enforce`: keeps the gangs of a scenario apart until it is interrupted.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ringfence_linux::changes::lock::default_folder;
 use ringfence_linux::enforcement::{Enforcement, EnforcementError};
@@ -15,6 +15,7 @@ use crate::outcome::{Failure, Outcome};
 
 /// The scheduler's events are read as often, so that they find room.
 const LOOK: Duration = Duration::from_millis(100);
+const MINUTE: Duration = Duration::from_secs(60);
 
 /// Enforces until a signal asks to end.
 pub fn run(arguments: &Enforce) -> Result<Outcome, Failure> {
@@ -36,8 +37,10 @@ pub fn run(arguments: &Enforce) -> Result<Outcome, Failure> {
         case.name, scenario.name
     );
     // Units that are ordered after this one begin now. Nothing is told unless systemd asks for it.
-    sd_notify::notify(&[NotifyState::Ready])
-        .map_err(|e| Failure::Error(format!("telling systemd that gangs are kept apart: {e}")))?;
+    if let Err(e) = sd_notify::notify(&[NotifyState::Ready]) {
+        eprintln!("systemd cannot be told that gangs are kept apart: {e}");
+    }
+    let mut lost = LostMarks::default();
     loop {
         let moved = enforcement.waits_on();
         let signal = interruption.wait_also_for(moved, LOOK);
@@ -48,11 +51,33 @@ pub fn run(arguments: &Enforce) -> Result<Outcome, Failure> {
         for stays in checked.not_moved {
             eprintln!("{stays}; it is of its new gang when it runs next");
         }
-        if checked.lost_marks > 0 {
+        for refused in checked.not_joined {
+            eprintln!("{refused}; it asked for another gang, and stays where it was");
+        }
+        lost.tell(checked.lost_marks);
+    }
+}
+
+/// Marks of jobs that were lost; said once a minute, as programs could make it any number.
+#[derive(Default)]
+struct LostMarks {
+    count: u64,
+    told: Option<Instant>,
+}
+
+impl LostMarks {
+    fn tell(&mut self, more: u64) {
+        self.count = self.count.saturating_add(more);
+        let is_due = self.told.is_none_or(|told| told.elapsed() >= MINUTE);
+        if self.count > 0 && is_due {
             eprintln!(
-                "{} marks of jobs were lost, so fewer jobs are counted than there were",
-                checked.lost_marks
+                "{} marks of jobs were lost or made no sense, so fewer jobs and misses are counted than there were",
+                self.count
             );
+            *self = Self {
+                count: 0,
+                told: Some(Instant::now()),
+            };
         }
     }
 }

@@ -30,10 +30,17 @@ pub fn run(arguments: &Exec) -> Result<Outcome, Failure> {
     let this_thread = cpu::thread_number();
     let joined = members.join(this_thread, gang.membership());
     joined.map_err(|e| error(&e))?;
-    let jobs = hand_down(&gang.jobs).map_err(|e| error(&e))?;
+    // It needs all rights of the process that enforces; a program that has no jobs needs none.
+    let jobs = hand_down(&gang.jobs);
+    if let Err(e) = &jobs {
+        eprintln!("jobs of this program will not be counted: {e}");
+    }
     let (program, rest) = arguments.command.split_first().expect("clap requires one");
     // Only a failure comes back.
-    let failed = Command::new(program).args(rest).env(VARIABLE, jobs).exec();
+    let failed = Command::new(program)
+        .args(rest)
+        .env(VARIABLE, jobs.unwrap_or_default())
+        .exec();
     Err(Failure::Error(format!("{}: {failed}", program.display())))
 }
 

@@ -1,30 +1,35 @@
 //! Programs that say when their jobs begin and end, and ask for gangs (the job API).
 //!
 //! Each gang has a log of its own, which `ringfence exec` hands to the programs that it starts in
-//! that gang: what a program writes where it must not concerns its own gang alone. A thread may ask
-//! for a gang that is a member of one, or was when it first asked.
+//! that gang. What a program writes where it must not concerns threads of its own gang: a thread may
+//! ask that is a member of the log's gang, or has been moved by the same log before.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use ringfence_target::workload::Workload;
 use ringfence_workloads::job_log::{
-    Answer, Drained, JobLog, JobLogError, Listener, Mark, Request, Size, ThreadId,
+    Answer, JobLog, JobLogError, Kind, Listener, Mark, Request, Size, ThreadId,
 };
 
 use crate::live::{Board, Releases, Tally};
-use crate::scheduler::{Members, Membership};
+use crate::scheduler::{self, Members, Membership};
+use crate::thread::Thread;
 
-/// Threads of each log, and the marks of each between two looks: ten for each millisecond of 100.
+/// Threads of each log, and the marks of each between two looks: four for each millisecond of the
+/// second for which gangs can keep this process waiting.
 const SLOTS: u32 = 256;
-const EVENTS: u32 = 1024;
+const EVENTS: u32 = 4096;
 
 /// Who is in which gang, and can be moved.
 pub trait Memberships {
-    /// Whether the thread is a member of any gang.
-    fn is_member(&self, tid: i32) -> bool;
-    /// Makes it a member of the gang with this index, or of none; whether that worked.
-    fn join(&self, tid: i32, gang: Option<usize>) -> bool;
+    /// Whether the thread is a member of the gang with this index.
+    fn is_member(&self, tid: i32, gang: usize) -> bool;
+    /// Makes it a member of the gang with this index, or of none.
+    ///
+    /// # Errors
+    /// It is a member of what it was before.
+    fn join(&self, tid: i32, gang: Option<usize>) -> Result<(), scheduler::Error>;
 }
 
 /// The real ones.
@@ -42,15 +47,24 @@ impl OfScheduler {
 }
 
 impl Memberships for OfScheduler {
-    fn is_member(&self, tid: i32) -> bool {
+    fn is_member(&self, tid: i32, gang: usize) -> bool {
         let entry = self.members.entry(tid).ok().flatten();
-        entry.is_some_and(|entry| entry.member.priority > 0)
+        entry.is_some_and(|entry| entry.member == self.gangs[gang])
     }
 
-    fn join(&self, tid: i32, gang: Option<usize>) -> bool {
+    fn join(&self, tid: i32, gang: Option<usize>) -> Result<(), scheduler::Error> {
         let member = gang.map_or(Membership::default(), |gang| self.gangs[gang]);
-        self.members.join(tid, member).is_ok()
+        self.members.join(tid, member)
     }
+}
+
+/// What a look at a log has shown.
+#[derive(Debug, Default)]
+pub struct Followed {
+    /// Marks that found no room, or made no sense.
+    pub lost_marks: u64,
+    /// Why threads could not be moved that had the right to it.
+    pub not_joined: Vec<scheduler::Error>,
 }
 
 /// The logs of all gangs.
@@ -72,8 +86,32 @@ struct Named {
 #[derive(Debug)]
 struct GangLog {
     log: JobLog,
-    /// Threads that have asked for a gang, and which one they were given.
-    joined: BTreeMap<ThreadId, Option<usize>>,
+    joined: Joined,
+}
+
+/// Threads that a log has moved, and the gang that each was given.
+#[derive(Debug, Default)]
+struct Joined(BTreeMap<ThreadId, (Thread, Option<usize>)>);
+
+impl Joined {
+    /// The gang of a thread of this log, if that is not the log's own.
+    fn of(&self, id: ThreadId) -> Option<Option<usize>> {
+        self.0.get(&id).map(|&(_, gang)| gang)
+    }
+
+    /// Whether it has moved this very thread, and not one that had its number before.
+    fn has(&self, id: ThreadId, thread: Thread) -> bool {
+        self.0.get(&id).is_some_and(|&(moved, _)| moved == thread)
+    }
+
+    fn insert(&mut self, id: ThreadId, thread: Thread, gang: Option<usize>) {
+        self.0.insert(id, (thread, gang));
+        // A program can hide that a thread has ended.
+        if self.0.len() > SLOTS as usize {
+            self.0
+                .retain(|_, (thread, _)| thread.lives_below(Path::new("/")));
+        }
+    }
 }
 
 impl Jobs {
@@ -97,7 +135,7 @@ impl Jobs {
         let log = |_: &Named| {
             Ok(GangLog {
                 log: JobLog::create(size)?,
-                joined: BTreeMap::new(),
+                joined: Joined::default(),
             })
         };
         Ok(Self {
@@ -112,23 +150,47 @@ impl Jobs {
         self.logs.iter().map(|log| log.log.path()).collect()
     }
 
-    /// Answers who asks for a gang, and counts jobs; how many marks were lost since the last time.
-    pub fn follow(&mut self, memberships: &impl Memberships, board: &Board) -> u64 {
-        let Self { logs, gangs, tally } = self;
-        let mut lost = 0;
-        for (gang, GangLog { log, joined }) in logs.iter_mut().enumerate() {
-            log.reclaim();
-            let drained = log.attend(&mut Attendant {
-                gang,
-                gangs,
-                joined,
-                tally,
-                memberships,
-                board,
-            });
-            lost += forget(&drained, joined);
+    /// How many logs there are, one for each gang.
+    pub fn count(&self) -> usize {
+        self.logs.len()
+    }
+
+    /// Answers who asks in the log of `gang`, and counts its jobs.
+    pub fn follow(
+        &mut self,
+        gang: usize,
+        memberships: &impl Memberships,
+        board: &Board,
+    ) -> Followed {
+        let GangLog { log, joined } = &mut self.logs[gang];
+        log.reclaim();
+        let mut attendant = Attendant {
+            gang,
+            gangs: &self.gangs,
+            joined,
+            memberships,
+            marks: Vec::new(),
+            not_joined: Vec::new(),
+        };
+        let drained = log.attend(&mut attendant);
+        let Attendant {
+            marks, not_joined, ..
+        } = attendant;
+        // What one thread says of a job before another one ends it can come after that.
+        let (ends, others): (Vec<_>, Vec<_>) = marks
+            .into_iter()
+            .partition(|(_, mark)| mark.kind == Kind::End);
+        for (gang, mark) in others.into_iter().chain(ends) {
+            board.tell_jobs(gang);
+            self.tally.note(&mark, board);
         }
-        lost
+        for thread in &drained.left {
+            self.logs[gang].joined.0.remove(thread);
+        }
+        Followed {
+            lost_marks: drained.lost.saturating_add(drained.damaged),
+            not_joined,
+        }
     }
 }
 
@@ -136,21 +198,20 @@ impl Jobs {
 struct Attendant<'a, M> {
     gang: usize,
     gangs: &'a [Named],
-    joined: &'a mut BTreeMap<ThreadId, Option<usize>>,
-    tally: &'a mut Tally,
+    joined: &'a mut Joined,
     memberships: &'a M,
-    board: &'a Board,
+    /// What was said, with the gang that it is of and the tally's number of the task.
+    marks: Vec<(usize, Mark)>,
+    not_joined: Vec<scheduler::Error>,
 }
 
 impl<M: Memberships> Listener for Attendant<'_, M> {
     fn mark(&mut self, mark: Mark) {
-        let gang = self.joined.get(&mark.thread).copied();
-        let Some(gang) = gang.unwrap_or(Some(self.gang)) else {
+        let Some(gang) = self.joined.of(mark.thread).unwrap_or(Some(self.gang)) else {
             return;
         };
         if let Some(task) = self.gangs[gang].task(mark.task) {
-            self.board.tell_jobs(gang);
-            self.tally.note(&Mark { task, ..mark }, self.board);
+            self.marks.push((gang, Mark { task, ..mark }));
         }
     }
 
@@ -165,12 +226,22 @@ impl<M: Memberships> Listener for Attendant<'_, M> {
         let id = request.thread;
         let tid = id.thread.cast_signed();
         let path = format!("/proc/{}/task/{}", id.process, id.thread);
-        let may_ask = self.joined.contains_key(&id) || self.memberships.is_member(tid);
-        if !may_ask || !Path::new(&path).exists() || !self.memberships.join(tid, gang) {
+        let Some(thread) = Thread::find(tid).filter(|_| Path::new(&path).exists()) else {
+            return Answer::Refused;
+        };
+        if !self.joined.has(id, thread) && !self.memberships.is_member(tid, self.gang) {
             return Answer::Refused;
         }
-        self.joined.insert(id, gang);
-        Answer::Accepted
+        match self.memberships.join(tid, gang) {
+            Ok(()) => {
+                self.joined.insert(id, thread, gang);
+                Answer::Accepted
+            }
+            Err(error) => {
+                self.not_joined.push(error);
+                Answer::Refused
+            }
+        }
     }
 }
 
@@ -179,14 +250,6 @@ impl Named {
     fn task(&self, number: u32) -> Option<u32> {
         (number < self.tasks).then(|| self.first_task + number)
     }
-}
-
-/// Forgets threads that have left; how many marks were lost.
-fn forget(drained: &Drained, joined: &mut BTreeMap<ThreadId, Option<usize>>) -> u64 {
-    for thread in &drained.left {
-        joined.remove(thread);
-    }
-    drained.lost + drained.damaged
 }
 
 #[cfg(test)]
@@ -249,30 +312,28 @@ mod tests {
         ringfence_scenario::load(&path).unwrap()
     }
 
-    /// Everybody asked for is there.
+    /// Threads of the gang `of`.
     #[derive(Default)]
     struct Fake {
-        is_member: bool,
-        joined: RefCell<Vec<(i32, Option<usize>)>>,
+        of: Option<usize>,
+        joined: RefCell<Vec<Option<usize>>>,
     }
 
     impl Memberships for Fake {
-        fn is_member(&self, _: i32) -> bool {
-            self.is_member
+        fn is_member(&self, _: i32, gang: usize) -> bool {
+            self.of == Some(gang)
         }
 
-        fn join(&self, tid: i32, gang: Option<usize>) -> bool {
-            self.joined.borrow_mut().push((tid, gang));
-            true
+        fn join(&self, _: i32, gang: Option<usize>) -> Result<(), scheduler::Error> {
+            self.joined.borrow_mut().push(gang);
+            Ok(())
         }
     }
 
-    /// Lets `program` run with the log of `high`, as task `task` of it; what is told of each
-    /// gang's jobs then.
+    /// Lets `program` run with the log of `high`; what is told of each gang's jobs then.
     fn with_program(
         fake: &Fake,
-        task: u32,
-        program: impl FnOnce(job_log::ThreadJobs) + Send + 'static,
+        program: impl FnOnce(&job_log::Jobs) + Send + 'static,
     ) -> Vec<Option<(u64, u64)>> {
         let scenario = scenario();
         let workload = Workload::new(&scenario, &scenario.cases[0]).unwrap();
@@ -284,13 +345,13 @@ mod tests {
         };
         let board = Board::create(shape).unwrap();
         let log = job_log::Jobs::open(&jobs.paths()[0]).unwrap();
-        let thread = std::thread::spawn(move || program(log.register(task).unwrap()));
+        let thread = std::thread::spawn(move || program(&log));
         while !thread.is_finished() {
-            jobs.follow(fake, &board);
+            jobs.follow(0, fake, &board);
             std::thread::sleep(Duration::from_millis(1));
         }
         thread.join().unwrap();
-        jobs.follow(fake, &board);
+        jobs.follow(0, fake, &board);
         let contents = read_board(&board.path(), shape).unwrap().unwrap();
         let gangs = contents.gangs.into_iter();
         gangs
@@ -299,7 +360,8 @@ mod tests {
     }
 
     /// Three jobs of 2 ms.
-    fn three_jobs(mut thread: job_log::ThreadJobs) {
+    fn three_jobs(log: &job_log::Jobs, task: u32) {
+        let mut thread = log.register(task).unwrap();
         for job in 0..3 {
             thread.mark(Kind::Begin, job, 0);
             thread.mark(Kind::End, job, 2_000_000);
@@ -308,19 +370,23 @@ mod tests {
 
     #[test]
     fn jobs_are_of_the_gang_whose_log_it_is_and_of_the_task_with_that_number() {
-        let told = |task| with_program(&Fake::default(), task, three_jobs);
+        let told = |task| with_program(&Fake::default(), move |log| three_jobs(log, task));
         assert_eq!(told(0), [Some((3, 0)), None]);
         assert_eq!(told(1), [Some((3, 3)), None]);
         assert_eq!(told(2), [None, None]);
     }
 
+    /// What it is of after the first time does not matter.
     #[test]
     fn a_thread_that_has_joined_another_gang_has_its_jobs_there() {
         let fake = Fake {
-            is_member: true,
+            of: Some(0),
             ..Fake::default()
         };
-        let told = with_program(&fake, 0, |mut thread| {
+        let told = with_program(&fake, |log| {
+            let mut thread = log.register(0).unwrap();
+            thread.begin();
+            thread.end();
             thread.join_gang("low", Duration::from_secs(60)).unwrap();
             thread.begin();
             thread.end();
@@ -331,18 +397,66 @@ mod tests {
             let unknown = thread.join_gang("middle", Duration::from_secs(60));
             assert!(matches!(unknown, Err(JobLogError::UnknownGang(_))));
         });
-        assert_eq!(told, [None, Some((1, 0))]);
-        let asked: Vec<Option<usize>> = fake.joined.borrow().iter().map(|it| it.1).collect();
-        assert_eq!(asked, [Some(1), None]);
+        assert_eq!(told, [Some((1, 0)), Some((1, 0))]);
+        assert_eq!(*fake.joined.borrow(), [Some(1), None]);
+    }
+
+    /// A program can write any number into its log.
+    #[test]
+    fn a_log_moves_members_of_its_own_gang_only() {
+        for of in [None, Some(1)] {
+            let fake = Fake {
+                of,
+                ..Fake::default()
+            };
+            with_program(&fake, |log| {
+                let mut thread = log.register(0).unwrap();
+                let refused = thread.join_gang("high", Duration::from_secs(60));
+                assert!(matches!(refused, Err(JobLogError::Refused(_))));
+            });
+            assert!(fake.joined.borrow().is_empty());
+        }
     }
 
     #[test]
-    fn who_was_never_a_member_may_not_ask() {
-        let fake = Fake::default();
-        with_program(&fake, 0, |mut thread| {
-            let refused = thread.join_gang("low", Duration::from_secs(60));
-            assert!(matches!(refused, Err(JobLogError::Refused(_))));
+    fn a_thread_with_a_number_that_another_one_had_was_not_moved() {
+        let (mut joined, now) = (Joined::default(), Thread::this_process());
+        let id = ThreadId {
+            process: now.tid.cast_unsigned(),
+            thread: now.tid.cast_unsigned(),
+        };
+        let before = Thread {
+            start_ticks: now.start_ticks + 1,
+            ..now
+        };
+        joined.insert(id, before, Some(1));
+        assert!(joined.has(id, before) && !joined.has(id, now));
+        // Those that have ended are forgotten when there are many.
+        for thread in 1..=SLOTS {
+            joined.insert(ThreadId { process: 0, thread }, before, None);
+        }
+        assert!(joined.0.is_empty());
+    }
+
+    /// A dispatcher that registered later releases the jobs of a worker.
+    #[test]
+    fn a_release_counts_also_if_another_thread_tells_it() {
+        let told = with_program(&Fake::default(), |log| {
+            let mut worker = log.register(0).unwrap();
+            let (tell, released) = std::sync::mpsc::channel();
+            let log = log.clone();
+            std::thread::spawn(move || {
+                let mut dispatcher = log.register(0).unwrap();
+                for job in 0..300 {
+                    dispatcher.mark(Kind::Released, job, 0);
+                    tell.send(job).unwrap();
+                }
+            });
+            for job in released {
+                worker.mark(Kind::Begin, job, 200_000_000);
+                worker.mark(Kind::End, job, 200_000_001);
+            }
         });
-        assert!(fake.joined.borrow().is_empty());
+        assert_eq!(told, [Some((300, 300)), None]);
     }
 }

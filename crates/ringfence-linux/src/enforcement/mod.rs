@@ -72,6 +72,8 @@ pub struct Checked {
     /// Threads that were moved between control groups and could not be put into the queues of
     /// their gangs; they still wait where they did.
     pub not_moved: Vec<scheduler::Error>,
+    /// Threads that asked for a gang and could not be moved there.
+    pub not_joined: Vec<scheduler::Error>,
     /// Marks of jobs that found no room, or made no sense.
     pub lost_marks: u64,
 }
@@ -170,19 +172,29 @@ impl Enforcement {
     /// # Errors
     /// The kernel has taken the threads back, or the scheduler has found a fault in itself.
     pub fn check(&mut self) -> Result<Checked, CaseError> {
-        let events = self.scheduled.events()?;
-        self.activity.note(&events, clock::now_ns(), &self.board);
+        let mut checked = Checked::default();
+        for gang in 0..self.jobs.count() {
+            // What programs write into their logs must not make the scheduler's events wait.
+            self.note_events()?;
+            let followed = self.jobs.follow(gang, &self.memberships, &self.board);
+            checked.not_joined.extend(followed.not_joined);
+            checked.lost_marks = checked.lost_marks.saturating_add(followed.lost_marks);
+        }
+        self.note_events()?;
         self.scheduled.check()?;
-        let lost_marks = self.jobs.follow(&self.memberships, &self.board);
         let not_moved = self.groups.as_mut().map(SharedGroups::follow).transpose();
         let not_moved = not_moved.map_err(|source| CaseError::System {
             what: "reading which threads were moved".into(),
             source,
         })?;
-        Ok(Checked {
-            not_moved: not_moved.unwrap_or_default(),
-            lost_marks,
-        })
+        checked.not_moved = not_moved.unwrap_or_default();
+        Ok(checked)
+    }
+
+    fn note_events(&mut self) -> Result<(), CaseError> {
+        let events = self.scheduled.events()?;
+        self.activity.note(&events, clock::now_ns(), &self.board);
+        Ok(())
     }
 }
 

@@ -3,14 +3,14 @@
 //! A job ends here when its last thread says so. The record waits until the kernel has seen
 //! that thread leave its CPU, so the verdict can count a miss more.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use ringfence_target::workload::Workload;
 use ringfence_workloads::job_log::{Kind, Mark};
 
 use super::Board;
 
-/// Jobs of a task that can be under way in programs that somebody else starts. One that was
+/// Jobs of a task that are remembered where programs are started by somebody else: one that was
 /// killed leaves some that never end.
 const OPEN: usize = 1024;
 
@@ -26,26 +26,24 @@ pub enum Releases {
 /// Counts them.
 #[derive(Debug)]
 pub struct Tally {
-    releases: Releases,
     tasks: Vec<TaskJobs>,
 }
 
 #[derive(Debug)]
 struct TaskJobs {
+    releases: Releases,
     gang: usize,
     threads: usize,
     deadline_ns: u64,
     /// Jobs that have not ended, by process and number.
     open: BTreeMap<(u32, u64), Job>,
-    /// Jobs that there were.
-    seen: u64,
+    /// Where any may never end: those that were heard of last, also if they have ended.
+    heard: VecDeque<(u32, u64)>,
 }
 
 /// Marks of different threads come in no order.
 #[derive(Debug, Default)]
 struct Job {
-    /// Of all that were seen.
-    order: u64,
     released_ns: Option<u64>,
     begun_ns: Option<u64>,
     ended: usize,
@@ -56,14 +54,14 @@ impl Tally {
     /// No job has ended yet.
     pub fn of(workload: &Workload<'_>, releases: Releases) -> Self {
         let tasks = workload.tasks.iter().map(|entry| TaskJobs {
+            releases,
             gang: entry.gang,
             threads: entry.threads.len(),
             deadline_ns: entry.task.deadline_ns,
             open: BTreeMap::new(),
-            seen: 0,
+            heard: VecDeque::new(),
         });
         Self {
-            releases,
             tasks: tasks.collect(),
         }
     }
@@ -91,47 +89,47 @@ impl Tally {
             }
             Kind::Runnable | Kind::Sleeping => return,
         }
-        task.count(key, self.releases, board);
-        if self.releases == Releases::Perhaps {
-            task.forget();
-        }
+        task.count(key, board);
+        task.forget();
     }
 }
 
 impl TaskJobs {
     fn job(&mut self, key: (u32, u64)) -> &mut Job {
-        let seen = &mut self.seen;
         self.open.entry(key).or_insert_with(|| {
-            *seen += 1;
-            Job {
-                order: *seen,
-                ..Job::default()
+            if self.releases == Releases::Perhaps {
+                self.heard.push_back(key);
             }
+            Job::default()
         })
     }
 
-    /// Forgets the job that has been open for longest, if there are too many.
+    /// Forgets the oldest, if there are many.
     fn forget(&mut self) {
-        let oldest = self.open.iter().min_by_key(|(_, job)| job.order);
-        if let Some((&oldest, _)) = oldest.filter(|_| self.open.len() > OPEN) {
+        while self.heard.len() > OPEN {
+            let oldest = self.heard.pop_front().expect("there are some");
             self.open.remove(&oldest);
         }
     }
 
     /// Counts the job if all its threads have ended it.
-    fn count(&mut self, key: (u32, u64), releases: Releases, board: &Board) {
-        let threads = self.threads;
+    fn count(&mut self, key: (u32, u64), board: &Board) {
+        let (threads, releases) = (self.threads, self.releases);
         let job = self.job(key);
         let end_ns = job.end_ns;
         let released_ns = match releases {
             Releases::Told => job.released_ns,
-            // A begin can be lost.
-            Releases::Perhaps => job.released_ns.or(job.begun_ns).or(Some(end_ns)),
+            Releases::Perhaps => job.released_ns.or(job.begun_ns),
         };
-        let Some(released_ns) = released_ns.filter(|_| job.ended == threads) else {
+        let (has_ended, is_told) = (job.ended == threads, releases == Releases::Told);
+        if !has_ended || is_told && released_ns.is_none() {
+            return;
+        }
+        self.open.remove(&key);
+        // Nothing can be said of one whose begin was lost.
+        let Some(released_ns) = released_ns else {
             return;
         };
-        self.open.remove(&key);
         board.count_job(self.gang);
         if end_ns > released_ns.saturating_add(self.deadline_ns) {
             board.count_miss(self.gang);

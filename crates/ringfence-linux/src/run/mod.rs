@@ -165,7 +165,9 @@ pub fn claims(scenario: &Scenario, case: &Case, mode: Mode, hand_over_ns: Option
         one_gang_at_a_time: is_gang,
         hand_over_ns,
         overlap_ns: is_portable.then_some(hand_over_ns),
-        instant_after_ns: (is_gang && !is_portable).then_some(INSTANT_AFTER_NS),
+        // With a hand-over as long as the wait, every stay would be one.
+        instant_after_ns: Some(INSTANT_AFTER_NS)
+            .filter(|&after_ns| is_gang && !is_portable && hand_over_ns < after_ns),
         share: share_claim(scenario, case),
         // Regulated by time: of bytes nothing is known.
         budgets: None,

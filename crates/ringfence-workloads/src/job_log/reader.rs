@@ -194,8 +194,8 @@ impl JobLog {
             question.answer(slot, seen, |request| listener.request(request));
         }
         let rest = self.drain(|mark| listener.mark(mark));
-        drained.lost += rest.lost;
-        drained.damaged += rest.damaged;
+        drained.lost = drained.lost.saturating_add(rest.lost);
+        drained.damaged = drained.damaged.saturating_add(rest.damaged);
         drained.left = rest.left;
         drained
     }

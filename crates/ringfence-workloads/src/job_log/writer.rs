@@ -22,8 +22,9 @@ use crate::clock::now_ns;
 /// itself; what goes into [`VARIABLE`] for it. The file stays open until this process ends.
 ///
 /// # Errors
-/// It cannot be opened.
+/// There is none of this version, or it cannot be opened.
 pub fn hand_down(path: &Path) -> Result<PathBuf, JobLogError> {
+    Jobs::open(path)?;
     // Not closed by what is executed.
     let file = rustix::fs::open(path, OFlags::RDWR, Mode::empty());
     let file = file.map_err(|code| JobLogError::File {

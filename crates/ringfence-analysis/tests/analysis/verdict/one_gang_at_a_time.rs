@@ -82,6 +82,11 @@ fn a_lower_gang_has_an_instant_after_long_waiting() {
         seen(&breaches[0]),
         (250, 1, Some(0), vec!["low/0", "high/0"])
     );
+    assert!(
+        breaches[0]
+            .text
+            .contains("still runs after an instant of 100 ns")
+    );
 }
 
 #[test]
