@@ -48,8 +48,9 @@ SCHEDULERS = (
 LOADS = {name: load for loads in SCHEDULERS for name, load in loads.items()}
 # From when a budget is used up to when the CPU has switched.
 DELAY_US = 1000
-# Of the periods: where QEMU ends a turn late. It does so more often on arm64.
-LATE = {"amd64": 0.005, "arm64": 0.05}
+# Of the periods: where QEMU ends a turn late. On amd64 most runs have none, and two had 1.0 % and
+# 1.3 %; it does so more often on arm64.
+LATE = {"amd64": 0.02, "arm64": 0.05}
 
 TRACE = """
     set -e
