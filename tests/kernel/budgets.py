@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 """How much time threads used of each period, by the kernel's own trace.
 
-When periods begin is not in the trace. So those of the phase are told that has the least most use:
-a regulator that keeps a budget has such a phase, and one that does not has none.
+When periods begin is not in the trace. So those of the phase are told in which the fewest are over
+the limit: a regulator that keeps a budget has such a phase, and one that does not has none. (The
+phase with the least most use is not it: one period in which QEMU was late would choose it.)
 
 Now and then QEMU runs one CPU for up to 100 ms without a timer on any, as if it had lost the kick
 that ends a turn. Then nothing at all is traced, so such times are left out. While CPUs do what
@@ -65,10 +66,10 @@ def silences(trace):
     return Use([(begin, end) for begin, end in zip(times, times[1:], strict=False) if end - begin > SILENCE_US])
 
 
-def in_periods(used, regulating, silent, period_us):
-    """Use of each period throughout which there is regulation, in the best phase; all are Uses."""
+def in_periods(used, regulating, silent, period_us, limit_us):
+    """Use of each period throughout which there is regulation, in the best phase; the first three are Uses."""
     end = max(used.stretches[-1][1], regulating.stretches[-1][1])
-    best = None
+    phases = []
     for phase in range(0, period_us, STEP_US):
         begins = range(phase, end, period_us)
         found = [
@@ -77,6 +78,5 @@ def in_periods(used, regulating, silent, period_us):
             if regulating.within(begin, begin + period_us) > period_us * 99 // 100
             and not silent.within(begin, begin + period_us)
         ]
-        if best is None or max(found, default=0) < max(best, default=0):
-            best = found
-    return best
+        phases.append(found)
+    return min(phases, key=lambda found: (sum(used > limit_us for used in found), max(found, default=0)))
