@@ -48,9 +48,8 @@ SCHEDULERS = (
 LOADS = {name: load for loads in SCHEDULERS for name, load in loads.items()}
 # From when a budget is used up to when the CPU has switched.
 DELAY_US = 1000
-# Of the periods: where an overflow comes late, by QEMU's turns as far as is known. On amd64 half of
-# the runs have at most two such periods, and half 1 to 3 of 100, on one CPU: not understood yet.
-LATE = 0.05
+# Of the periods: where QEMU ends a turn late. It does so more often on arm64.
+LATE = {"amd64": 0.005, "arm64": 0.05}
 
 TRACE = """
     set -e
@@ -202,7 +201,7 @@ class Gangs(unittest.TestCase):
             periods = budgets.in_periods(hogs[cpu], gang[0], silent, 10_000, limit_us)
             self.assertGreater(len(periods), 1000)
             over = [used for used in periods if used > limit_us]
-            self.assertLess(len(over), len(periods) * LATE, (cpu, over))
+            self.assertLess(len(over), len(periods) * LATE[self.kernel.architecture], (cpu, over))
             # It is a budget and no ban.
             self.assertGreater(sum(periods) / len(periods), budget_us / 2, cpu)
 
