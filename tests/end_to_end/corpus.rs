@@ -13,6 +13,7 @@ use ringfence_trace::lackey;
 use ringfence_workloads::job_log::{Answer, JobLog, Jobs, Size};
 
 use crate::ringfence::house;
+use crate::sealed::sealed;
 
 fn replay(target: &str, parse: impl Fn(&[u8])) {
     let folder = house().join("fuzz/corpus").join(target);
@@ -42,7 +43,7 @@ fn platforms() {
 #[test]
 fn records() {
     replay("record", |bytes| {
-        if let Ok(run) = Run::read(bytes) {
+        if let Ok(run) = Run::read(&sealed(bytes)[..]) {
             let report = Report::new(run);
             terminal::write(&report, &mut sink()).unwrap();
             html::write(&report, &mut sink()).unwrap();

@@ -10,4 +10,6 @@ mod interruption;
 mod portable;
 mod ringfence;
 mod runs;
+#[path = "../../fuzz/sealed.rs"]
+mod sealed;
 mod traces;
