@@ -145,7 +145,6 @@ int add_domain(struct new_domain *new) {
     domain->by_time = by_time;
     domain->period_ns = period_ns;
     domain->sample_every = sample_every;
-    domain->next_refill_ns = bpf_ktime_get_ns() + period_ns;
     bpf_spin_lock(&domain->lock);
     rf_regulator_init(&domain->regulator, &cpus);
     for (u32 i = 0; i < RF_MAX_PARTITIONS; i++)
@@ -155,7 +154,7 @@ int add_domain(struct new_domain *new) {
     /* A gang that runs already is news to the regulator. */
     for (u32 i = 0; i < RF_MAX_PARTITIONS; i++)
         tell_gang(i);
-    bpf_timer_start(&timer->timer, domain->next_refill_ns, BPF_F_TIMER_ABS);
+    bpf_timer_start(&timer->timer, period_ns, 0);
     return 0;
 }
 

@@ -29,7 +29,6 @@ struct domain {
     u32 told_priority[RF_MAX_PARTITIONS];
     u32 by_time;
     u64 period_ns;
-    u64 next_refill_ns;
     u64 sample_every; /* refills */
     u64 refills;
 };
@@ -350,11 +349,8 @@ static int refill_timer_fired(void *map, u32 *index, struct refill_timer *timer)
     domain->refills++;
     if (domain->sample_every && domain->refills % domain->sample_every == 0)
         tell_used();
-    /* Periods that passed unseen are gone: one refill must not follow another at once. */
-    u64 now_ns = bpf_ktime_get_ns();
-    u64 late_ns = now_ns > domain->next_refill_ns ? now_ns - domain->next_refill_ns : 0;
-    domain->next_refill_ns += (late_ns / domain->period_ns + 1) * domain->period_ns;
-    bpf_timer_start(&timer->timer, domain->next_refill_ns, BPF_F_TIMER_ABS);
+    /* From now on, as one refill must not follow a late one in less than a period. */
+    bpf_timer_start(&timer->timer, domain->period_ns, 0);
     return 0;
 }
 

@@ -1,24 +1,27 @@
-# SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
-"""How much time threads used of each period, by the kernel's own trace.
-
-When periods begin is not in the trace. So those of the phase are told in which the fewest are over
-the limit: a regulator that keeps a budget has such a phase, and one that does not has none. (The
-phase with the least most use is not it: one period in which QEMU was late would choose it.)
-
-Now and then QEMU runs one CPU for up to 100 ms without a timer on any, as if it had lost the kick
-that ends a turn. Then nothing at all is traced, so such times are left out. While CPUs do what
-they should, throttled or not, they switch more often than that.
-"""
-
 import re
 from bisect import bisect_right
+from collections import Counter
+from itertools import pairwise
 
-EVENT = re.compile(r" (?P<s>\d+)\.(?P<us>\d{6}): sched_")
 SWITCH = re.compile(
     r"\[(?P<cpu>\d+)\] .*? (?P<s>\d+)\.(?P<us>\d{6}): sched_switch: .* ==> next_comm=(?P<comm>.*) next_pid=\d+ "
 )
-STEP_US = 100
-SILENCE_US = 20_000
+EXPIRY = re.compile(
+    r"\[(?P<cpu>\d+)\] .*? (?P<s>\d+)\.(?P<us>\d{6}): hrtimer_expire_entry: "
+    r"hrtimer=(?P<timer>\S+) function=(?P<function>\S+) "
+)
+REFILL = "bpf_timer_cb"
+COUNTED = "perf_swevent_hrtimer"
+# What has these events traced, where tracefs is $tracing.
+TRACE = f"""
+    event=$tracing/events/timer/hrtimer_expire_entry
+    echo 'function.function == {REFILL} || function.function == {COUNTED}' >$event/filter
+    echo 1 >$event/enable
+"""
+
+
+def time_us(found):
+    return int(found["s"]) * 1_000_000 + int(found["us"])
 
 
 class Use:
@@ -50,7 +53,7 @@ def uses(trace, comm):
         found = SWITCH.search(line)
         if not found:
             continue
-        cpu, last = int(found["cpu"]), int(found["s"]) * 1_000_000 + int(found["us"])
+        cpu, last = int(found["cpu"]), time_us(found)
         if cpu in since:
             stretches.setdefault(cpu, []).append((since.pop(cpu), last))
         if found["comm"] == comm:
@@ -60,23 +63,20 @@ def uses(trace, comm):
     return {cpu: Use(found) for cpu, found in stretches.items()}
 
 
-def silences(trace):
-    """When nothing was traced for long."""
-    times = [int(found["s"]) * 1_000_000 + int(found["us"]) for found in EVENT.finditer(trace)]
-    return Use([(begin, end) for begin, end in zip(times, times[1:], strict=False) if end - begin > SILENCE_US])
+def periods(trace):
+    """From-to pairs; the scheduler's other timers expire less often than the one of refills."""
+    expiries = [found for found in EXPIRY.finditer(trace) if found["function"] == REFILL]
+    ((refills, _),) = Counter(found["timer"] for found in expiries).most_common(1)
+    return list(pairwise(time_us(found) for found in expiries if found["timer"] == refills))
 
 
-def in_periods(used, regulating, silent, period_us, limit_us):
-    """Use of each period throughout which there is regulation, in the best phase; the first three are Uses."""
-    end = max(used.stretches[-1][1], regulating.stretches[-1][1])
-    phases = []
-    for phase in range(0, period_us, STEP_US):
-        begins = range(phase, end, period_us)
-        found = [
-            used.within(begin, begin + period_us)
-            for begin in begins
-            if regulating.within(begin, begin + period_us) > period_us * 99 // 100
-            and not silent.within(begin, begin + period_us)
-        ]
-        phases.append(found)
-    return min(phases, key=lambda found: (sum(used > limit_us for used in found), max(found, default=0)))
+def uncounted(trace, us):
+    """By CPU, when its counter did not interrupt it for longer than that."""
+    interrupts = {}
+    for found in EXPIRY.finditer(trace):
+        if found["function"] == COUNTED:
+            interrupts.setdefault(int(found["cpu"]), []).append(time_us(found))
+    return {
+        cpu: Use([(begin, end) for begin, end in pairwise(times) if end - begin > us])
+        for cpu, times in interrupts.items()
+    }

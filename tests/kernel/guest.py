@@ -38,7 +38,9 @@ CLOCK = f"shift={NS_PER_INSTRUCTION.bit_length() - 1},sleep=off"
 # Virtual CPUs run in turns. QEMU ends a turn when a CPU sets a timer or reads a device and else at
 # the next timer of any: a CPU in the scheduler's code would stand still for the milliseconds that
 # another spends in a loop, at each of its steps. A device's timer of this period ends turns, too.
-TURN_US = 100
+# No multiple of it is a period of the guest's: a CPU whose turn always came as one of the other
+# timers ended it would get none for milliseconds.
+TURN_US = 97
 EXCERPT_LINES = 25
 
 
