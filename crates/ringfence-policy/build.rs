@@ -2,7 +2,11 @@
 
 fn main() {
     let policy = "../../policy/include";
-    let shims = ["src/shim_gang.c", "src/shim_regulator.c"];
+    let shims = [
+        "src/shim_gang.c",
+        "src/shim_regulator.c",
+        "src/shim_reservation.c",
+    ];
     for input in shims.iter().chain([&policy]) {
         println!("cargo:rerun-if-changed={input}");
     }

@@ -7,5 +7,6 @@
 mod cpu_set;
 pub mod gang;
 pub mod regulator;
+pub mod reservation;
 
 pub use cpu_set::CpuSet;
