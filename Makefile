@@ -24,7 +24,7 @@ SHELL_FILES = $(shell git ls-files ':!fuzz/corpus' | xargs -r awk \
         'FNR == 1 && /^.!.*sh$$/ || FNR == 2 && /shellcheck shell=/ {print FILENAME} FNR == 2 {nextfile}')
 
 .PHONY: help demo demo-live test setup-demo setup-test build built format format-check lint unit explore \
-        proofs mutants side-by-side page-test trace-test kernel-test test-kernels fuzz bounds bench calibration results results-check framework \
+        proofs mutants side-by-side page-test trace-test kernel-test hyp-test test-kernels fuzz bounds bench calibration results results-check framework \
         overhead operation-counts docs generate clean $(GUEST_TESTS)
 
 help: ## List the commands
@@ -41,7 +41,7 @@ demo: setup-demo build ## Run the main job: a steering network next to memory ho
 demo-live: setup-demo build ## The same question on this machine: a victim alone, beside a hog, under ringfence; needs root
 	@python3 tools/demo-live
 
-test: setup-test format-check lint proofs unit side-by-side kernel-test ## Everything that must pass
+test: setup-test format-check lint proofs unit side-by-side kernel-test hyp-test ## Everything that must pass
 	@echo "make test: all passed"
 
 setup-demo:
@@ -95,6 +95,9 @@ kernel-test: built ## Gangs on one real kernel of each architecture, in QEMU
 $(GUEST_TESTS): guest-test-%:
 	@$(WITH) RINGFENCE_ARCHITECTURES=$(lastword $(subst -, ,$*)) RINGFENCE_BUILT=$(BUILT) \
 	    python3 -m unittest discover -v -s tests/kernel -p test_$(firstword $(subst -, ,$*)).py
+
+hyp-test: ## The hypervisor in QEMU: reservations to the line, faults contained, Linux on 1 and 2 vCPUs
+	@$(WITH) python3 -m unittest discover -s tests/hyp
 
 test-kernels: export RINGFENCE_KERNELS ?= spread
 test-kernels: setup-test kernel-test ## All kernel tests, on the oldest and newest usable Debian kernels of each architecture, too

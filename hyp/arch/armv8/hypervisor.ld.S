@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* Code, constants and data in pages of their own, so that each has its own rights. */
+ENTRY(_start)
+SECTIONS
+{
+    . = LINK_ADDRESS;
+    image_start = .;
+    .text : { *(.text.boot) *(.text.vectors) *(.text .text.*) }
+    . = ALIGN(4096);
+    image_constants = .;
+    .rodata : { *(.rodata .rodata.*) }
+    . = ALIGN(4096);
+    image_data = .;
+    .data : { *(.data .data.*) }
+    . = ALIGN(4096);
+    bss_start = .;
+    .bss : { *(.bss .bss.*) *(COMMON) }
+    . = ALIGN(4096);
+    image_end = .;
+    /DISCARD/ : { *(.comment) *(.note*) *(.eh_frame*) }
+}

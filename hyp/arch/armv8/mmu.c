@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+#include "mmu.h"
+
+#include "../../core/platform.h"
+#include "gicv3.h"
+#include "tables.h"
+
+#define NORMAL (STAGE1_ATTRIBUTE(1) | STAGE1_AP1_RES1 | INNER_SHAREABLE | ACCESSED)
+#define DEVICE (STAGE1_ATTRIBUTE(0) | STAGE1_AP1_RES1 | ACCESSED | EXECUTE_NEVER)
+
+/* By the linker. */
+extern char image_start[], image_constants[], image_data[], image_end[];
+
+static uint64_t *root;
+
+static void map_own(const char *from, const char *to, uint64_t attributes) {
+    tables_map(root, (uintptr_t)from, (uintptr_t)from, (uint64_t)(to - from), attributes);
+}
+
+static void map_device(uint64_t address, uint64_t size) {
+    tables_map(root, address, address, size, DEVICE);
+}
+
+void mmu_build(void) {
+    root = tables_new();
+    map_own(image_start, image_constants, NORMAL | STAGE1_READ_ONLY);
+    map_own(image_constants, image_data, NORMAL | STAGE1_READ_ONLY | EXECUTE_NEVER);
+    map_own(image_data, image_end, NORMAL | EXECUTE_NEVER);
+    map_device(platform.uart, PAGE_BYTES);
+    map_device(platform.distributor, GICD_BYTES);
+    map_device(platform.redistributors, (uint64_t)GICR_BYTES * platform.cores);
+}
+
+void mmu_enable(void) {
+    sysreg_write(mair_el2, MAIR_VALUE);
+    sysreg_write(tcr_el2, TCR_EL2_RES1 | TCR_T0SZ(INPUT_BITS) | TCR_IRGN0_WBWA | TCR_ORGN0_WBWA |
+                              TCR_SH0_INNER | TCR_PS_40_BITS);
+    sysreg_write(ttbr0_el2, root);
+    __asm__ volatile("ic iallu\n tlbi alle2" ::: "memory");
+    dsb();
+    isb();
+    sysreg_write(sctlr_el2, SCTLR_EL2_RES1 | SCTLR_M | SCTLR_C | SCTLR_I | SCTLR_SA | SCTLR_WXN);
+    isb();
+}

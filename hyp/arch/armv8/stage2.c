@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+#include "stage2.h"
+
+#include "tables.h"
+
+#define GUEST_MEMORY (STAGE2_NORMAL | STAGE2_READ | STAGE2_WRITE | INNER_SHAREABLE | ACCESSED)
+
+void stage2_build(struct vm *vm) {
+    vm->arch.stage2 = tables_new();
+    for (uint32_t r = 0; r < MAX_REGIONS; r++) {
+        const struct memory_region *region = &vm->config->memory[r];
+        tables_map(vm->arch.stage2, region->guest_address, region->address, region->size,
+                   GUEST_MEMORY);
+    }
+    dsb();
+}
+
+void stage2_enable(const struct vm *vm) {
+    sysreg_write(vtcr_el2, VTCR_RES1 | TCR_T0SZ(INPUT_BITS) | VTCR_SL0_LEVEL_1 | TCR_IRGN0_WBWA |
+                               TCR_ORGN0_WBWA | TCR_SH0_INNER | TCR_PS_40_BITS);
+    /* 0 is nobody's, so that a forgotten one shows. */
+    sysreg_write(vttbr_el2, (uintptr_t)vm->arch.stage2 | VTTBR_VMID(vm->number + 1));
+    isb();
+    __asm__ volatile("tlbi vmalls12e1" ::: "memory");
+    dsb();
+    isb();
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* What the core keeps of a vCPU and a VM for this architecture. */
+#ifndef RINGFENCE_HYP_VCPU_ARCH_H
+#define RINGFENCE_HYP_VCPU_ARCH_H
+
+#include <stdint.h>
+
+/* Software-generated (SGI, 0 to 15) and private (PPI, 16 to 31) interrupts: those of one vCPU. */
+#define VGIC_PRIVATE 32U
+
+/*
+ * The redistributor and the list registers of a vCPU. Only `pending` is shared: other vCPUs set
+ * bits in it.
+ */
+struct vcpu_arch {
+    uint32_t pending; /* interrupts that are in no list register yet */
+    uint32_t enabled;
+    uint32_t group;
+    uint32_t asleep; /* GICR_WAKER.ProcessorSleep */
+    uint32_t priority[VGIC_PRIVATE / 4];
+    uint32_t trigger; /* GICR_ICFGR1, of PPIs */
+};
+
+struct vm_arch {
+    uint64_t *stage2; /* its root table */
+    uint32_t distributor_control;
+};
+
+/* What a trap saves: x0 to x30, and where the guest goes on. Known to vectors.S. */
+struct registers {
+    uint64_t x[31];
+    uint64_t pc;     /* ELR_EL2 */
+    uint64_t state;  /* SPSR_EL2 */
+    uint64_t unused; /* the stack is aligned to 16 bytes */
+};
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* One writer. The macros are for tests, which try other numbers (make CONFIG_FLAGS=...). */
+#include "../core/config.h"
+
+#ifndef VCPUS
+#define VCPUS 3
+#endif
+#ifndef BUDGET
+#define BUDGET 0
+#endif
+#ifndef PERIOD_NS
+#define PERIOD_NS 100000
+#endif
+#ifndef PERIODS
+#define PERIODS 10
+#endif
+/* 0: no reservation. */
+#ifndef REGULATED
+#define REGULATED 1
+#endif
+#ifndef CORES
+#define CORES 1, 2, 3
+#endif
+#ifndef ADDRESS
+#define ADDRESS 0x44000000
+#endif
+/* 1: on its PMU, see the guest. */
+#ifndef ATTACK
+#define ATTACK 0
+#endif
+#ifdef WEIGHTS
+static const uint32_t weights[VCPUS] = {WEIGHTS};
+#define GIVEN weights
+#else
+#define GIVEN 0
+#endif
+
+static const struct vm_config vms[] = {{
+    .name = "writer",
+    .entry = 0x40000000,
+    .arguments = {PERIOD_NS, PERIODS, VCPUS, ATTACK},
+    .memory = {{.guest_address = 0x40000000, .address = ADDRESS, .size = 0x1000000}},
+    .cores = {CORES},
+    .vcpus = VCPUS,
+    .reservation = {.budget = BUDGET, .period_ns = REGULATED ? PERIOD_NS : 0, .weights = GIVEN},
+}};
+
+const struct machine_config machine_config = {.vm = vms, .vms = 1};

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* What the core needs of an architecture. All of it is about the core that calls. */
+#ifndef RINGFENCE_HYP_ARCH_H
+#define RINGFENCE_HYP_ARCH_H
+
+#include <stdint.h>
+
+#include "vm.h"
+
+/* Spins until the lock is free; not re-entrant. Interrupts are off at EL2, always. */
+static inline void lock(struct lock *lock) {
+    while (__atomic_exchange_n(&lock->taken, 1, __ATOMIC_ACQUIRE))
+        __asm__ volatile("yield");
+}
+
+static inline void unlock(struct lock *lock) {
+    __atomic_store_n(&lock->taken, 0, __ATOMIC_RELEASE);
+}
+
+/* Time since the machine was turned on, the same on all cores. */
+uint64_t arch_now_ns(void);
+/* Has regulate_period() called at that time; or never. */
+void arch_period_timer_set(uint64_t at_ns);
+void arch_period_timer_off(void);
+
+/* Has regulate_overflow() called after so many events of the guest, 1 to ARCH_COUNTER_MAX. */
+#define ARCH_COUNTER_MAX 0x80000000U
+void arch_counter_arm(uint32_t events);
+/* Events since it was armed. */
+uint32_t arch_counter_used(void);
+void arch_counter_off(void);
+
+/* Waits for an interrupt and handles it. */
+void arch_wait(void);
+/* Makes another core leave arch_wait, or its guest. */
+void arch_kick(uint32_t core);
+/* The vCPU of this core; null if it belongs to no VM. */
+struct vcpu *arch_vcpu(void);
+
+/* A vCPU as after a reset, and off it goes. */
+_Noreturn void arch_vcpu_enter(struct vcpu *vcpu, uint64_t entry, const uint64_t *arguments);
+/* Leaves the guest, with all that was on the stack, for vcpu_main. */
+_Noreturn void arch_vcpu_leave(void);
+/* Takes back from the core what its vCPU had: interrupts, timers. */
+void arch_vcpu_silence(struct vcpu *vcpu);
+void arch_vm_init(struct vm *vm);
+_Noreturn void arch_power_off(void);
+
+#endif

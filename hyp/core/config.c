@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+#include "config.h"
+
+#include "platform.h"
+
+#include <ringfence/reservation.h>
+
+/* Where the hypervisor itself is; by the linker. */
+extern char image_start[], image_end[];
+
+static bool overlap(uint64_t a, uint64_t a_size, uint64_t b, uint64_t b_size) {
+    return a < b + b_size && b < a + a_size;
+}
+
+static const char *region_error(const struct memory_region *region) {
+    if ((region->address | region->guest_address | region->size) % REGION_ALIGNMENT)
+        return "a memory region is not aligned to 2 MiB";
+    if (region->address < platform.memory ||
+        region->size > platform.memory + platform.memory_size - region->address)
+        return "a memory region is not in the platform's memory";
+    if (overlap(region->address, region->size, (uintptr_t)image_start,
+                (uint64_t)(image_end - image_start)))
+        return "a memory region overlaps the hypervisor";
+    return 0;
+}
+
+static const char *vm_error(const struct vm_config *vm) {
+    uint64_t period_ns = vm->reservation.period_ns;
+    if (vm->vcpus == 0 || vm->vcpus > MAX_VCPUS || vm->vcpus > RF_RESERVATION_MAX_VCPUS)
+        return "a VM has no vCPU, or more than 8";
+    for (uint32_t v = 0; v < vm->vcpus; v++)
+        if (vm->cores[v] >= platform.cores)
+            return "a VM has a core that the platform has not";
+    if (period_ns && (period_ns < RF_BUDGET_MIN_PERIOD_NS || period_ns > RF_BUDGET_MAX_PERIOD_NS))
+        return "the period of a reservation is not 1 us to 1 s";
+    for (uint32_t r = 0; r < MAX_REGIONS && vm->memory[r].size; r++) {
+        const char *wrong = region_error(&vm->memory[r]);
+        if (wrong)
+            return wrong;
+    }
+    return 0;
+}
+
+static bool share_memory(const struct vm_config *a, const struct vm_config *b) {
+    for (uint32_t i = 0; i < MAX_REGIONS; i++)
+        for (uint32_t j = 0; j < MAX_REGIONS; j++)
+            if (overlap(a->memory[i].address, a->memory[i].size, b->memory[j].address,
+                        b->memory[j].size))
+                return true;
+    return false;
+}
+
+/* How many vCPUs of all VMs a core would be. */
+static uint32_t uses_of(const struct machine_config *config, uint32_t core) {
+    uint32_t uses = 0;
+    for (uint32_t n = 0; n < config->vms; n++)
+        for (uint32_t v = 0; v < config->vm[n].vcpus; v++)
+            uses += config->vm[n].cores[v] == core;
+    return uses;
+}
+
+const char *config_error(const struct machine_config *config) {
+    if (config->vms == 0 || config->vms > MAX_CORES)
+        return "there is no VM, or more than 8";
+    for (uint32_t n = 0; n < config->vms; n++) {
+        const char *wrong = vm_error(&config->vm[n]);
+        if (wrong)
+            return wrong;
+        for (uint32_t other = 0; other < n; other++)
+            if (share_memory(&config->vm[n], &config->vm[other]))
+                return "two VMs have the same memory";
+    }
+    for (uint32_t core = 0; core < platform.cores; core++)
+        if (uses_of(config, core) > 1)
+            return "a core is two vCPUs";
+    return 0;
+}

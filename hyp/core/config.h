@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * What a machine is divided into: a constant table of virtual machines (VMs), one file a
+ * configuration in hyp/config/. Nothing here changes after the build.
+ *
+ * One vCPU a core: vCPU n of a VM is its cores[n], always. vCPU 0 starts with the machine, the
+ * others when the guest turns them on (PSCI CPU_ON).
+ */
+#ifndef RINGFENCE_HYP_CONFIG_H
+#define RINGFENCE_HYP_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define MAX_VCPUS 8U
+#define MAX_REGIONS 4U
+#define BOOT_ARGUMENTS 4U
+/* What stage 2 maps at once; guests and their images are aligned to it. */
+#define REGION_ALIGNMENT 0x200000U
+
+struct memory_region {
+    uint64_t guest_address;
+    uint64_t address; /* in the machine's memory */
+    uint64_t size;    /* bytes; 0: no region */
+};
+
+/* Memory events that the VM may cause in each period; see policy's reservation.h. */
+struct reservation_config {
+    uint64_t budget;         /* events of all vCPUs together */
+    uint64_t period_ns;      /* 1 us to 1 s; 0: no reservation */
+    const uint32_t *weights; /* of the vCPUs; null: equal shares */
+};
+
+struct vm_config {
+    const char *name;
+    uint64_t entry;                     /* guest address of the first instruction */
+    uint64_t arguments[BOOT_ARGUMENTS]; /* in the first registers of vCPU 0 at the entry */
+    struct memory_region memory[MAX_REGIONS];
+    uint32_t cores[MAX_VCPUS];
+    uint32_t vcpus;
+    struct reservation_config reservation;
+};
+
+struct machine_config {
+    const struct vm_config *vm;
+    uint32_t vms;
+};
+
+extern const struct machine_config machine_config;
+
+/* Null if the machine can be divided so; else what is wrong. */
+const char *config_error(const struct machine_config *config);
+
+#endif

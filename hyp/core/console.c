@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+#include "console.h"
+
+#include "arch.h"
+#include "platform.h"
+
+#include <stdarg.h>
+
+/* PrimeCell UART (PL011) TRM, 3.3: data, flags; transmit FIFO full. */
+#define UART_DR 0x000U
+#define UART_FR 0x018U
+#define UART_FR_TXFF (1U << 5)
+
+static struct lock console_lock;
+
+static void put(char byte) {
+    volatile uint32_t *data = (volatile uint32_t *)(platform.uart + UART_DR);
+    volatile uint32_t *flags = (volatile uint32_t *)(platform.uart + UART_FR);
+    while (*flags & UART_FR_TXFF)
+        continue;
+    *data = (uint8_t)byte;
+}
+
+static void put_text(const char *text) {
+    while (*text)
+        put(*text++);
+}
+
+static void put_decimal(uint64_t value) {
+    char digits[20];
+    uint32_t count = 0;
+    do {
+        digits[count++] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value);
+    while (count)
+        put(digits[--count]);
+}
+
+static void put_hexadecimal(uint64_t value) {
+    put_text("0x");
+    for (int32_t shift = 60; shift >= 0; shift -= 4)
+        put("0123456789abcdef"[(value >> shift) & 15]);
+}
+
+static void put_formatted(const char *format, va_list arguments) {
+    for (; *format; format++) {
+        if (*format == '\n') {
+            put_text("\r\n");
+        } else if (*format != '%') {
+            put(*format);
+        } else if (*++format == 's') {
+            put_text(va_arg(arguments, const char *));
+        } else if (*format == 'u') {
+            put_decimal(va_arg(arguments, uint64_t));
+        } else {
+            put_hexadecimal(va_arg(arguments, uint64_t));
+        }
+    }
+}
+
+void console_begin(void) {
+    lock(&console_lock);
+}
+
+void console_end(void) {
+    unlock(&console_lock);
+}
+
+void console_print(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    put_formatted(format, arguments);
+    va_end(arguments);
+}
+
+void print(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    console_begin();
+    put_formatted(format, arguments);
+    console_end();
+    va_end(arguments);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* What a board has, and where: one descriptor a board, in hyp/platform/. */
+#ifndef RINGFENCE_HYP_PLATFORM_H
+#define RINGFENCE_HYP_PLATFORM_H
+
+#include <stdint.h>
+
+#define MAX_CORES 8U
+
+struct platform {
+    const char *name;
+    uint32_t cores;
+    uint64_t affinity[MAX_CORES]; /* of each core, as in MPIDR_EL1 */
+    uint64_t memory;              /* RAM: start and bytes */
+    uint64_t memory_size;
+    uint64_t uart;                  /* PL011 */
+    uint64_t distributor;           /* GICv3; one frame of 64 KiB */
+    uint64_t redistributors;        /* 128 KiB a core, in the order of the cores */
+    uint32_t period_interrupt;      /* of the EL2 timer, CNTHP */
+    uint32_t guest_timer_interrupt; /* of the virtual timer, CNTV */
+    uint32_t maintenance_interrupt; /* of the virtual interrupt interface */
+    /* Of each core's PMU: the same private interrupt everywhere, or a shared one for each. */
+    uint32_t counter_interrupt[MAX_CORES];
+    uint32_t memory_event; /* PMU event that reservations count */
+};
+
+extern const struct platform platform;
+
+#endif

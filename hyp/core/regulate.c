@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+#include "regulate.h"
+
+#include "arch.h"
+
+const char *regulate_init(struct vm *vm) {
+    const struct reservation_config *config = &vm->config->reservation;
+    switch (
+        rf_reservation_init(&vm->reservation, config->budget, config->weights, vm->config->vcpus)) {
+    case RF_RESERVATION_OK:
+        return 0;
+    case RF_RESERVATION_BAD_WEIGHTS:
+        return "the weights of its reservation add up to 0, or to more than 2^32 - 1";
+    case RF_RESERVATION_BAD_BUDGET:
+        return "the budget of its reservation is 2^64 - 1, expected less";
+    default:
+        return "its reservation is for another number of vCPUs than policy can have";
+    }
+}
+
+/* Counts down what the vCPU has left; throttles it if that is nothing. */
+static void arm(struct vcpu *vcpu) {
+    uint64_t left = 0;
+    rf_reservation_remaining(&vcpu->vm->reservation, vcpu->index, &left);
+    vcpu->regulation.throttled = left == 0;
+    if (left)
+        arch_counter_arm(left < ARCH_COUNTER_MAX ? (uint32_t)left : ARCH_COUNTER_MAX);
+    else
+        arch_counter_off();
+}
+
+/* The period that begins now, if the vCPU has not begun it yet, and a timer for the next. */
+static void begin_period(struct vcpu *vcpu) {
+    uint64_t period_ns = vcpu->vm->config->reservation.period_ns;
+    uint64_t period = arch_now_ns() / period_ns;
+    rf_reservation_refill(&vcpu->vm->reservation, vcpu->index, period);
+    arch_period_timer_set((period + 1) * period_ns);
+}
+
+void regulate_start(struct vcpu *vcpu) {
+    if (!is_regulated(vcpu->vm))
+        return;
+    lock(&vcpu->vm->lock);
+    begin_period(vcpu);
+    arm(vcpu);
+    unlock(&vcpu->vm->lock);
+}
+
+void regulate_stop(struct vcpu *vcpu) {
+    if (!is_regulated(vcpu->vm))
+        return;
+    arch_period_timer_off();
+    lock(&vcpu->vm->lock);
+    rf_reservation_charge(&vcpu->vm->reservation, vcpu->index, arch_counter_used());
+    unlock(&vcpu->vm->lock);
+    arch_counter_off();
+    vcpu->regulation.throttled = false;
+}
+
+void regulate_overflow(struct vcpu *vcpu) {
+    vcpu->regulation.overflows++;
+    lock(&vcpu->vm->lock);
+    rf_reservation_charge(&vcpu->vm->reservation, vcpu->index, arch_counter_used());
+    arm(vcpu);
+    unlock(&vcpu->vm->lock);
+}
+
+void regulate_period(struct vcpu *vcpu) {
+    vcpu->regulation.refills++;
+    lock(&vcpu->vm->lock);
+    rf_reservation_charge(&vcpu->vm->reservation, vcpu->index, arch_counter_used());
+    begin_period(vcpu);
+    arm(vcpu);
+    unlock(&vcpu->vm->lock);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * Reservations in force: the counter, the timer and the lock around policy's reservation.h, which
+ * decides. All cores number periods alike: period p lasts from p * period_ns to (p + 1) *
+ * period_ns on the clock that they share.
+ *
+ * A vCPU of a VM without a reservation has neither timer nor counter: nothing here runs for it
+ * but one test before its first instruction.
+ */
+#ifndef RINGFENCE_HYP_REGULATE_H
+#define RINGFENCE_HYP_REGULATE_H
+
+#include "vm.h"
+
+static inline bool is_regulated(const struct vm *vm) {
+    return vm->config->reservation.period_ns != 0;
+}
+
+/* Null, or what is wrong with the VM's reservation. */
+const char *regulate_init(struct vm *vm);
+/* The vCPU of this core is about to run its first instruction. */
+void regulate_start(struct vcpu *vcpu);
+/* It runs no more; what it used last is charged. */
+void regulate_stop(struct vcpu *vcpu);
+/* The counter has counted what it was armed for. */
+void regulate_overflow(struct vcpu *vcpu);
+/* The timer says that another period has begun. */
+void regulate_period(struct vcpu *vcpu);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * Virtual machines and their vCPUs.
+ *
+ * A vCPU is off, starting or on. Only its own core turns it on or off; another vCPU of the VM can
+ * ask for a start (off to starting), under the VM's lock. A VM that has stopped stays stopped: each
+ * of its cores sees `stopped` before it would return to the guest, and waits for ever.
+ */
+#ifndef RINGFENCE_HYP_VM_H
+#define RINGFENCE_HYP_VM_H
+
+#include "config.h"
+#include "vcpu_arch.h"
+
+#include <ringfence/reservation.h>
+
+struct lock {
+    uint32_t taken;
+};
+
+enum vcpu_state { VCPU_OFF = 0, VCPU_STARTING, VCPU_ON };
+
+struct regulation {
+    bool throttled;
+    uint64_t refills;
+    uint64_t overflows;
+};
+
+struct vcpu {
+    struct vm *vm;
+    uint32_t index; /* in the VM */
+    uint32_t core;
+    uint32_t state; /* enum vcpu_state, shared between cores */
+    uint64_t entry; /* valid while starting */
+    uint64_t arguments[BOOT_ARGUMENTS];
+    struct regulation regulation;
+    struct vcpu_arch arch;
+};
+
+#define CONSOLE_LINE 512U
+
+struct vm {
+    const struct vm_config *config;
+    uint32_t number;
+    uint32_t stopped; /* shared between cores */
+    struct lock lock; /* of the reservation, and of who starts a vCPU */
+    struct rf_reservation reservation;
+    struct lock line_lock;
+    uint32_t line_length;
+    char line[CONSOLE_LINE]; /* of its console, until it ends */
+    struct vm_arch arch;
+    struct vcpu vcpu[MAX_VCPUS];
+};
+
+/* All VMs of the configuration, with their vCPU 0 starting. */
+void vm_init_all(void);
+/* The vCPU that a core is for; null if there is none. */
+struct vcpu *vm_vcpu_of_core(uint32_t core);
+/* What a core does between its guests' lives: waits for a start, and starts. */
+_Noreturn void vcpu_main(void);
+/* Called last before a core returns to its guest: holds it while it may not run. */
+void vcpu_before_return(struct vcpu *vcpu);
+
+/* False if the vCPU is not off. */
+bool vcpu_start(struct vcpu *vcpu, uint64_t entry, uint64_t argument);
+_Noreturn void vcpu_off(struct vcpu *vcpu);
+/* Ends the VM of this core's vCPU. When the last one ends, the machine is turned off. */
+_Noreturn void vm_stop(struct vm *vm, const char *why);
+
+static inline bool vm_is_stopped(const struct vm *vm) {
+    return __atomic_load_n(&vm->stopped, __ATOMIC_ACQUIRE);
+}
+
+/* One byte that the guest prints; lines come out whole, after the VM's name. */
+void vm_console(struct vm *vm, char byte);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * Does what a guest may not do, one thing a run, on its last vCPU; the others print meanwhile.
+ *
+ * Arguments: what to do, by its number below; vCPUs.
+ */
+#include "guest.h"
+
+/* Nobody's guest has memory there; it is in the machine. */
+#define FOREIGN 0x70000000U
+#define DISTRIBUTOR 0x08000000U
+#define HYPERCALL_UNKNOWN 0xc600beefU
+#define SMCCC_YIELDING 0x32000000U /* a call to a trusted system, which there is not */
+#define PSCI_SYSTEM_RESET 0x84000009U
+#define FLOOD_NS 2000000U
+#define ALIVE_NS 100000U
+
+enum deed {
+    NOTHING,
+    WRITE_FOREIGN,
+    READ_FOREIGN,
+    RUN_FOREIGN,
+    UNKNOWN_HYPERCALL,
+    WRONG_CONVENTION,
+    HYPERCALL_NUMBER,
+    FIRMWARE_CALL,
+    PHYSICAL_TIMER,
+    PAIR_FROM_DEVICE,
+    RESET,
+    FLOOD,
+};
+
+static uint64_t deed;
+
+/* Interrupts to itself and to vCPUs that there are not, as fast as it can. */
+static void flood(void) {
+    for (uint64_t end_ns = now_ns() + FLOOD_NS; now_ns() < end_ns;)
+        guest_sysreg_write(icc_sgi1r_el1, 0xffffU);
+}
+
+static void do_it(void) {
+    volatile uint64_t *foreign = (volatile uint64_t *)(uintptr_t)FOREIGN;
+    switch (deed) {
+    case WRITE_FOREIGN:
+        *foreign = 1;
+        break;
+    case READ_FOREIGN:
+        print("%x\n", *foreign);
+        break;
+    case RUN_FOREIGN:
+        ((void (*)(void))(uintptr_t)FOREIGN)();
+        break;
+    case UNKNOWN_HYPERCALL:
+        call(HYPERCALL_UNKNOWN, 1, 2, 3);
+        break;
+    case WRONG_CONVENTION:
+        call(SMCCC_YIELDING, 1, 2, 3);
+        break;
+    case HYPERCALL_NUMBER:
+        __asm__ volatile("hvc #1");
+        break;
+    case FIRMWARE_CALL:
+        __asm__ volatile("smc #0");
+        break;
+    case PHYSICAL_TIMER:
+        guest_sysreg_write(cntp_ctl_el0, 1);
+        break;
+    case PAIR_FROM_DEVICE:
+        __asm__ volatile("ldp x2, x3, [%0]" ::"r"((uint64_t)DISTRIBUTOR) : "x2", "x3");
+        break;
+    case RESET:
+        call(PSCI_SYSTEM_RESET, 0, 0, 0);
+        break;
+    case FLOOD:
+        flood();
+        break;
+    }
+}
+
+void interrupt(void) {
+    guest_sysreg_write(icc_eoir1_el1, guest_sysreg_read(icc_iar1_el1));
+}
+
+void secondary(uint64_t vcpu) {
+    (void)vcpu;
+    do_it();
+    off();
+}
+
+void main(uint64_t what, uint64_t vcpus, uint64_t unused, uint64_t unused_too) {
+    (void)unused;
+    (void)unused_too;
+    deed = what;
+    interrupts_on(0, 0xffff);
+    if (vcpus == 1)
+        do_it();
+    else if (!vcpu_on(1))
+        print("vCPU 1 does not start\n");
+    for (uint64_t alive = 0; vcpus > 1; alive++) {
+        print("alive %u\n", alive);
+        for (uint64_t end_ns = now_ns() + ALIVE_NS; now_ns() < end_ns;)
+            __asm__ volatile("yield");
+    }
+    print("still here\n");
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+#include "guest.h"
+
+#include <stdarg.h>
+
+#define UART 0x09000000U /* data register */
+#define DISTRIBUTOR 0x08000000U
+#define REDISTRIBUTORS 0x080a0000U
+#define NS_PER_S 1000000000U
+/* Arm DEN 0022 (PSCI) */
+#define PSCI_CPU_ON 0xc4000003U
+#define PSCI_SYSTEM_OFF 0x84000008U
+
+extern char secondary_start[];
+
+uint64_t call(uint64_t function, uint64_t a, uint64_t b, uint64_t c) {
+    register uint64_t x0 __asm__("x0") = function;
+    register uint64_t x1 __asm__("x1") = a;
+    register uint64_t x2 __asm__("x2") = b;
+    register uint64_t x3 __asm__("x3") = c;
+    __asm__ volatile("hvc #0" : "+r"(x0), "+r"(x1), "+r"(x2), "+r"(x3)::"memory");
+    return x0;
+}
+
+bool vcpu_on(uint64_t vcpu) {
+    return call(PSCI_CPU_ON, vcpu, (uintptr_t)secondary_start, vcpu) == 0;
+}
+
+_Noreturn void off(void) {
+    for (;;)
+        call(PSCI_SYSTEM_OFF, 0, 0, 0);
+}
+
+uint64_t now_ns(void) {
+    __asm__ volatile("isb");
+    uint64_t frequency = guest_sysreg_read(cntfrq_el0);
+    uint64_t ticks = guest_sysreg_read(cntvct_el0);
+    return ticks / frequency * NS_PER_S + ticks % frequency * NS_PER_S / frequency;
+}
+
+static void put(char byte) {
+    *(volatile uint32_t *)(uintptr_t)UART = (uint8_t)byte;
+}
+
+static void put_number(uint64_t value, uint64_t base) {
+    char digits[20];
+    uint32_t count = 0;
+    do {
+        digits[count++] = "0123456789abcdef"[value % base];
+        value /= base;
+    } while (value);
+    while (count)
+        put(digits[--count]);
+}
+
+void print(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    for (; *format; format++) {
+        if (*format != '%') {
+            put(*format);
+        } else if (*++format == 's') {
+            for (const char *text = va_arg(arguments, const char *); *text; text++)
+                put(*text);
+        } else {
+            put_number(va_arg(arguments, uint64_t), *format == 'x' ? 16 : 10);
+        }
+    }
+    va_end(arguments);
+}
+
+void interrupts_on(uint64_t vcpu, uint32_t enabled) {
+    /* Arm IHI 0069, 12: GICD_CTLR; GICR_WAKER, GICR_IGROUPR0, GICR_ISENABLER0. */
+    uintptr_t frame = REDISTRIBUTORS + vcpu * 0x20000;
+    *(volatile uint32_t *)(uintptr_t)DISTRIBUTOR = 1U << 4 | 1U << 1;
+    *(volatile uint32_t *)(frame + 0x14) = 0;
+    *(volatile uint32_t *)(frame + 0x10080) = ~0U;
+    *(volatile uint32_t *)(frame + 0x10100) = enabled;
+    guest_sysreg_write(icc_sre_el1, 7);
+    guest_sysreg_write(icc_pmr_el1, 0xff);
+    guest_sysreg_write(icc_igrpen1_el1, 1);
+    __asm__ volatile("isb\n msr daifclr, #2");
+}
+
+/* An exception of the guest's own: a bug in it. */
+_Noreturn void wild(void);
+_Noreturn void wild(void) {
+    print("wild exception: syndrome %x at %x\n", guest_sysreg_read(esr_el1),
+          guest_sysreg_read(elr_el1));
+    off();
+}

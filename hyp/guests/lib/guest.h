@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* What bare-metal guests share: time, printing, starting vCPUs. */
+#ifndef RINGFENCE_HYP_GUEST_LIB_H
+#define RINGFENCE_HYP_GUEST_LIB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define guest_sysreg_read(name)                                                                    \
+    ({                                                                                             \
+        uint64_t value_;                                                                           \
+        __asm__ volatile("mrs %0, " #name : "=r"(value_)::"memory");                               \
+        value_;                                                                                    \
+    })
+#define guest_sysreg_write(name, value)                                                            \
+    __asm__ volatile("msr " #name ", %0" ::"r"((uint64_t)(value)) : "memory")
+
+/* Of each guest. */
+void main(uint64_t a, uint64_t b, uint64_t c, uint64_t d);
+void secondary(uint64_t vcpu);
+void interrupt(void);
+
+/* A call to the hypervisor. */
+uint64_t call(uint64_t function, uint64_t a, uint64_t b, uint64_t c);
+bool vcpu_on(uint64_t vcpu);
+_Noreturn void off(void);
+
+uint64_t now_ns(void);
+/* %s, %u and %x, as the hypervisor's own; one vCPU at a time. */
+void print(const char *format, ...);
+
+/* The vCPU's interrupt controller: private interrupts on, all priorities alike. */
+void interrupts_on(uint64_t vcpu, uint32_t enabled);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * Writes cache lines on all its vCPUs, as fast as it may, and counts how many in each period of a
+ * grid on the clock: what a reservation gives it, as it sees it itself. Each line is also told to
+ * the PMU (PMSWINC_EL0), for machines whose PMU counts no memory accesses.
+ *
+ * Arguments: length of a period in ns, periods to count (0: write for ever), vCPUs, and 1
+ * if it is to attack its own reservation before each line.
+ */
+#include "guest.h"
+
+#define MAX_VCPUS 8U
+#define MAX_PERIODS 64U
+#define LINE_BYTES 64U
+#define BUFFER_BYTES (1U << 20)
+
+static struct {
+    uint64_t period_ns;
+    uint64_t periods;
+    uint64_t vcpus;
+    uint64_t attack;
+    uint64_t ready;
+    uint64_t first_period; /* that counts; 0 until all vCPUs are there */
+    uint64_t done;
+} run;
+
+static uint64_t lines[MAX_VCPUS][MAX_PERIODS];
+static uint8_t buffer[MAX_VCPUS][BUFFER_BYTES] __attribute__((aligned(LINE_BYTES)));
+
+static uint64_t shared(uint64_t *value) {
+    return __atomic_load_n(value, __ATOMIC_ACQUIRE);
+}
+
+/* Would stop and clear all counters, and leave none of them to EL2. */
+static void attack_counters(void) {
+    guest_sysreg_write(pmcntenclr_el0, ~0U);
+    guest_sysreg_write(pmintenclr_el1, ~0U);
+    guest_sysreg_write(pmovsclr_el0, ~0U);
+    guest_sysreg_write(pmselr_el0, 5);
+    guest_sysreg_write(pmxevcntr_el0, 0);
+    guest_sysreg_write(pmevcntr5_el0, 0);
+    guest_sysreg_write(pmevtyper5_el0, 0xffff);
+    guest_sysreg_write(pmcr_el0, 6);
+}
+
+static void print_counters(void) {
+    uint64_t seen = guest_sysreg_read(pmcr_el0) | guest_sysreg_read(pmcntenset_el0) |
+                    guest_sysreg_read(pmevcntr5_el0) | guest_sysreg_read(pmintenset_el1);
+    print("PMU registers read %x\n", seen);
+}
+
+/* The time is taken before the line: the one that uses the budget up ends with the next period. */
+static uint64_t write_line(uint64_t vcpu, uint64_t *at) {
+    uint64_t period = now_ns() / run.period_ns;
+    if (run.attack)
+        attack_counters();
+    *(volatile uint64_t *)&buffer[vcpu][*at] = period;
+    guest_sysreg_write(pmswinc_el0, 1);
+    *at = (*at + LINE_BYTES) % BUFFER_BYTES;
+    return period;
+}
+
+static void write_lines(uint64_t vcpu) {
+    uint64_t at = 0;
+    __atomic_fetch_add(&run.ready, 1, __ATOMIC_ACQ_REL);
+    /* Nothing before the first period that counts, so that its first use is seen, too. */
+    while (!shared(&run.first_period) || now_ns() / run.period_ns < run.first_period)
+        __asm__ volatile("yield");
+    for (;;) {
+        uint64_t counted = write_line(vcpu, &at) - run.first_period;
+        if (run.periods && counted + 1 > run.periods && counted < UINT64_MAX / 2)
+            break;
+        if (counted < run.periods)
+            lines[vcpu][counted]++;
+    }
+    __atomic_fetch_add(&run.done, 1, __ATOMIC_ACQ_REL);
+}
+
+void secondary(uint64_t vcpu) {
+    write_lines(vcpu);
+}
+
+void interrupt(void) {
+}
+
+void main(uint64_t period_ns, uint64_t periods, uint64_t vcpus, uint64_t attack) {
+    run.period_ns = period_ns;
+    run.periods = periods < MAX_PERIODS ? periods : MAX_PERIODS;
+    run.vcpus = vcpus;
+    run.attack = attack;
+    for (uint64_t vcpu = 1; vcpu < vcpus; vcpu++)
+        if (!vcpu_on(vcpu))
+            print("vCPU %u does not start\n", vcpu);
+    print("%u vCPUs, periods of %u ns\n", vcpus, period_ns);
+    if (attack)
+        print_counters();
+    while (shared(&run.ready) < vcpus - 1)
+        __asm__ volatile("yield");
+    __atomic_store_n(&run.first_period, now_ns() / period_ns + 2, __ATOMIC_RELEASE);
+    write_lines(0);
+    while (shared(&run.done) < vcpus)
+        __asm__ volatile("yield");
+    for (uint64_t vcpu = 0; vcpu < vcpus; vcpu++) {
+        print("vCPU %u:", vcpu);
+        for (uint64_t period = 0; period < run.periods; period++)
+            print(" %u", lines[vcpu][period]);
+        print("\n");
+    }
+}

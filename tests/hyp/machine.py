@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+"""A QEMU machine under the hypervisor: builds it for a configuration, boots it, reads its console.
+
+    machine = Machine("writers", {"BUDGET": 300}).with_writer()
+    console = machine.run(timeout_s=60)
+
+With `exact` (as it is by default) all clocks advance with the instructions that the machine
+executes, of all cores together, so that two runs print the same bytes.
+"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path += [str(ROOT / "tests/kernel"), str(ROOT / "hyp/guests/linux")]
+
+import debian  # noqa: E402
+import device_tree  # noqa: E402
+import initramfs  # noqa: E402
+
+HYP = ROOT / "hyp"
+GUESTS = ("writer", "intruder")
+QEMU = "qemu-system-aarch64"
+MACHINE = ["-M", "virt,virtualization=on,gic-version=3", "-cpu", "cortex-a53", "-smp", "4", "-m", "1G"]
+EXACT = ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off"]
+# Cores run in turns, which end when a core sets a timer and else at the next timer of any: one that
+# is busy and sets none would take the whole periods of those that have just set theirs. A device's
+# timer of this period ends turns, too. After each timer the first core is served first: one that is
+# busy, never yields and is before others would take all turns, so the configurations have it last.
+TURN_US = 50
+TURNS = ["-netdev", "hubport,id=none,hubid=0", "-object", f"filter-buffer,id=turns,netdev=none,interval={TURN_US}"]
+# Where the configurations have their VMs' memory, and where the writer's is to be loaded.
+WRITER = 0x44000000
+LINUX = 0x60000000
+LINUX_GUEST = 0x40000000
+LINUX_BYTES = 0x10000000
+INITRD = 0x08000000  # from the start of its memory
+DEVICE_TREE = 0x0F000000
+POLL_S = 0.02
+
+
+class MachineError(Exception):
+    """The machine cannot be built or started, or did not end as it should."""
+
+
+# What configurations share is built once a process.
+built = tempfile.TemporaryDirectory(prefix="hyp-built-")
+
+
+def build(config, settings, into):
+    """Puts the hypervisor for a configuration, and the guests, into a folder."""
+    flags = " ".join(f"-D{name}={value}" for name, value in settings.items())
+    command = ["make", "-s", "-C", HYP, f"CONFIG={config}", f"CONFIG_FLAGS={flags}", f"BUILD={built.name}"]
+    made = subprocess.run(command, capture_output=True, text=True, check=False)
+    if made.returncode != 0:
+        raise MachineError(f"the hypervisor is not built for {config} with {flags}:\n{made.stderr}")
+    for file in (f"{config}/ringfence.elf", *(f"guests/{name}.bin" for name in GUESTS)):
+        shutil.copy(f"{built.name}/{file}", into)
+
+
+def init(script):
+    """The first process of a Linux guest: runs a script with busybox and turns the guest off."""
+    return (
+        "#!/bin/busybox sh\n/bin/busybox mkdir -p /proc /sys /dev\n/bin/busybox --install -s /bin\n"
+        "mount -t proc proc /proc; mount -t sysfs sysfs /sys; mount -t devtmpfs devtmpfs /dev\n"
+        f"exec >/dev/console 2>&1\n{script}\npoweroff -f\n"
+    )
+
+
+class Machine:
+    """A built machine; `close` removes its files."""
+
+    def __init__(self, config, settings=None, *, exact=True):
+        if shutil.which(QEMU) is None:
+            raise MachineError(f"{QEMU} is not installed; `tools/setup test` does it")
+        self.folder = Path(tempfile.mkdtemp(prefix="hyp-"))
+        build(config, settings or {}, self.folder)
+        self.exact = exact
+        self.loaded = []
+
+    def close(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def load(self, path, address):
+        self.loaded += ["-device", f"loader,file={path},addr={address:#x},force-raw=on"]
+
+    def with_guest(self, name, address=WRITER):
+        self.load(self.folder / f"{name}.bin", address)
+        return self
+
+    def with_linux(self, kernel, script, vcpus=1, arguments="console=ttyAMA0 mitigations=off panic=-1"):
+        """Linux, which runs a script of busybox's shell and turns itself off."""
+        busybox = debian.program(debian.unpacked(kernel.architecture, "busybox-static"), "busybox")
+        contents = {"/init": initramfs.text(init(script), 0o755), "/bin/busybox": initramfs.read(busybox)}
+        initrd = initramfs.archive(contents)
+        tree = device_tree.of_guest(
+            vcpus=vcpus, memory=LINUX_GUEST, memory_bytes=LINUX_BYTES, initrd=LINUX_GUEST + INITRD,
+            initrd_bytes=len(initrd), arguments=arguments,
+        )
+        (self.folder / "initrd").write_bytes(initrd)
+        (self.folder / "tree").write_bytes(tree)
+        self.load(kernel.image, LINUX)
+        self.load(self.folder / "initrd", LINUX + INITRD)
+        self.load(self.folder / "tree", LINUX + DEVICE_TREE)
+        return self
+
+    def command(self):
+        command = [QEMU, *MACHINE, *(EXACT + TURNS if self.exact else []), "-nodefaults", "-no-user-config"]
+        command += ["-display", "none", "-serial", f"file:{self.folder}/console"]
+        return [*command, "-kernel", str(self.folder / "ringfence.elf"), *self.loaded]
+
+    def run(self, *, until=None, timeout_s=60):
+        """Boots and waits until the machine is off, or has printed what a regular expression says."""
+        console = self.folder / "console"
+        console.write_bytes(b"")
+        # Should we be killed, QEMU still ends.
+        command = ["timeout", "--signal=KILL", str(timeout_s + 10), *self.command()]
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
+        )
+        started = time.monotonic()
+        try:
+            while process.poll() is None:
+                printed = console.read_text(encoding="utf-8", errors="replace")
+                if until and re.search(until, printed, re.MULTILINE):
+                    return printed.replace("\r", "")
+                if time.monotonic() - started > timeout_s:
+                    raise MachineError(f"the machine did not end within {timeout_s} s; it printed:\n{printed}")
+                time.sleep(POLL_S)
+            if process.returncode != 0:
+                raise MachineError(f"QEMU failed: {process.stderr.read().decode()}")
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            process.stderr.close()
+        return console.read_text(encoding="utf-8", errors="replace").replace("\r", "")

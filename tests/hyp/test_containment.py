@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+"""What a VM may not do ends that VM, with a report, and nothing else."""
+
+import re
+import unittest
+
+from machine import Machine
+
+INTRUDER = 0x48000000
+PERIODS = 20
+SHARE = 125  # of hyp/config/intruder.c's writer, each vCPU
+# As hyp/guests/intruder numbers them: what the report says, and what it says of the address.
+DEEDS = {
+    "WRITE_FOREIGN": (1, "a write to memory that it has not", 0x70000000),
+    "READ_FOREIGN": (2, "a read from memory that it has not", 0x70000000),
+    "RUN_FOREIGN": (3, "an instruction from memory that it has not", 0x70000000),
+    "UNKNOWN_HYPERCALL": (4, "a hypercall that is none", None),
+    "WRONG_CONVENTION": (5, "a hypercall that is none", None),
+    "HYPERCALL_NUMBER": (6, "a hypercall that is none", None),
+    "FIRMWARE_CALL": (7, "a call to the firmware (SMC)", None),
+    "PHYSICAL_TIMER": (8, "a system register that it may not access", None),
+    "PAIR_FROM_DEVICE": (9, "a read from memory that it has not", 0x08000000),
+}
+NOTHING, RESET, FLOOD = 0, 10, 11
+
+
+class Containment(unittest.TestCase):
+    def run_beside_writer(self, deed, vcpus=1):
+        machine = Machine("intruder", {"DEED": deed, "INTRUDER_VCPUS": vcpus})
+        self.addCleanup(machine.close)
+        machine.with_guest("writer").with_guest("intruder", INTRUDER)
+        console = machine.run()
+        self.assert_writer_undisturbed(console)
+        return console
+
+    def assert_writer_undisturbed(self, console):
+        lines = re.findall(r"^\[writer\] vCPU \d: (.*)$", console, re.MULTILINE)
+        self.assertEqual(lines, [" ".join([str(SHARE)] * PERIODS)] * 2, console)
+        self.assertIn("VM writer has stopped: it turned itself off", console)
+        self.assertIn("no VM is left", console)
+
+    def assert_stopped(self, console, what, address, vcpu):
+        self.assertIn(f"ringfence: VM intruder, vCPU {vcpu} on core {vcpu}: {what}\n", console)
+        self.assertIn(f"ringfence: VM intruder has stopped: {what};", console)
+        pc = re.search(r"^ +pc (0x[0-9a-f]{16})  state 0x[0-9a-f]{16}  syndrome 0x[0-9a-f]{16}$", console, re.MULTILINE)
+        self.assertIsNotNone(pc, console)
+        self.assertEqual(len(set(re.findall(r"\bx(\d+) 0x[0-9a-f]{16}", console))), 31)
+        if address is not None:
+            self.assertIn(f"address 0x{address:016x}  of the guest's memory 0x{address:016x}", console)
+        self.assertNotIn("still here", console)
+
+    def test_forbidden_deeds_end_the_vm(self):
+        for name, (deed, what, address) in DEEDS.items():
+            with self.subTest(name):
+                console = self.run_beside_writer(deed)
+                self.assert_stopped(console, what, address, 0)
+
+    def test_one_vcpu_ends_all_of_its_vm(self):
+        deed, what, address = DEEDS["WRITE_FOREIGN"]
+        console = self.run_beside_writer(deed, vcpus=2)
+        self.assert_stopped(console, what, address, 1)
+        before, after = console.split("ringfence: VM intruder has stopped")
+        self.assertIn("[intruder] alive 0", before)
+        # A line may be on its way when the VM stops.
+        self.assertLessEqual(after.count("[intruder]"), 1)
+
+    def test_reset_is_the_machine_s_alone(self):
+        console = self.run_beside_writer(RESET)
+        self.assertIn("VM intruder has stopped: it asked for a reset", console)
+        self.assertNotIn("still here", console)
+
+    def test_allowed_deeds_end_nothing(self):
+        for deed in (NOTHING, FLOOD):
+            console = self.run_beside_writer(deed)
+            self.assertIn("[intruder] still here", console)
+            self.assertIn("VM intruder has stopped: it turned itself off", console)
+
+
+if __name__ == "__main__":
+    unittest.main()
