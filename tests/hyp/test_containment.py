@@ -7,13 +7,15 @@ import unittest
 from machine import Machine
 
 INTRUDER = 0x48000000
+# As hyp/guests/intruder has them.
+BEHIND, OTHERS = 0x40200000, 0x44000000
 PERIODS = 20
 SHARE = 125  # of hyp/config/intruder.c's writer, each vCPU
 # As hyp/guests/intruder numbers them: what the report says, and what it says of the address.
 DEEDS = {
-    "WRITE_FOREIGN": (1, "a write to memory that it has not", 0x70000000),
-    "READ_FOREIGN": (2, "a read from memory that it has not", 0x70000000),
-    "RUN_FOREIGN": (3, "an instruction from memory that it has not", 0x70000000),
+    "WRITE_FOREIGN": (1, "a write to memory that it has not", BEHIND),
+    "READ_FOREIGN": (2, "a read from memory that it has not", OTHERS),
+    "RUN_FOREIGN": (3, "an instruction from memory that it has not", OTHERS),
     "UNKNOWN_HYPERCALL": (4, "a hypercall that is none", None),
     "WRONG_CONVENTION": (5, "a hypercall that is none", None),
     "HYPERCALL_NUMBER": (6, "a hypercall that is none", None),

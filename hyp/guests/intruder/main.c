@@ -6,8 +6,9 @@
  */
 #include "guest.h"
 
-/* Nobody's guest has memory there; it is in the machine. */
-#define FOREIGN 0x70000000U
+/* The first byte behind its memory, and where the machine has the other VM's. */
+#define BEHIND 0x40200000U
+#define OTHERS 0x44000000U
 #define DISTRIBUTOR 0x08000000U
 #define HYPERCALL_UNKNOWN 0xc600beefU
 #define SMCCC_YIELDING 0x32000000U /* a call to a trusted system, which there is not */
@@ -39,16 +40,15 @@ static void flood(void) {
 }
 
 static void do_it(void) {
-    volatile uint64_t *foreign = (volatile uint64_t *)(uintptr_t)FOREIGN;
     switch (deed) {
     case WRITE_FOREIGN:
-        *foreign = 1;
+        *(volatile uint64_t *)(uintptr_t)BEHIND = 1;
         break;
     case READ_FOREIGN:
-        print("%x\n", *foreign);
+        print("%x\n", *(volatile uint64_t *)(uintptr_t)OTHERS);
         break;
     case RUN_FOREIGN:
-        ((void (*)(void))(uintptr_t)FOREIGN)();
+        ((void (*)(void))(uintptr_t)OTHERS)();
         break;
     case UNKNOWN_HYPERCALL:
         call(HYPERCALL_UNKNOWN, 1, 2, 3);
