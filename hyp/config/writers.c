@@ -24,6 +24,15 @@
 #ifndef ADDRESS
 #define ADDRESS 0x44000000
 #endif
+#ifndef GUEST
+#define GUEST 0x40000000
+#endif
+/* One more region behind an empty one: its address for the guest, and in the machine. */
+#ifdef SECOND
+#define MORE {0}, {SECOND, 0x200000}
+#else
+#define MORE {0}
+#endif
 /* 1: on its PMU, see the guest. */
 #ifndef ATTACK
 #define ATTACK 0
@@ -39,7 +48,7 @@ static const struct vm_config vms[] = {{
     .name = "writer",
     .entry = 0x40000000,
     .arguments = {PERIOD_NS, PERIODS, VCPUS, ATTACK},
-    .memory = {{.guest_address = 0x40000000, .address = ADDRESS, .size = 0x1000000}},
+    .memory = {{.guest_address = GUEST, .address = ADDRESS, .size = 0x1000000}, MORE},
     .cores = {CORES},
     .vcpus = VCPUS,
     .reservation = {.budget = BUDGET, .period_ns = REGULATED ? PERIOD_NS : 0, .weights = GIVEN},

@@ -43,6 +43,8 @@ _Noreturn void arch_vcpu_enter(struct vcpu *vcpu, uint64_t entry, const uint64_t
 _Noreturn void arch_vcpu_leave(void);
 /* Takes back from the core what its vCPU had: interrupts, timers. */
 void arch_vcpu_silence(struct vcpu *vcpu);
+/* What a guest takes for physical addresses is below. */
+#define ARCH_GUEST_BYTES (1ULL << 39)
 void arch_vm_init(struct vm *vm);
 _Noreturn void arch_power_off(void);
 

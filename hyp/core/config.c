@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 #include "config.h"
 
+#include "arch.h"
 #include "platform.h"
 
 #include <ringfence/reservation.h>
@@ -12,12 +13,17 @@ static bool overlap(uint64_t a, uint64_t a_size, uint64_t b, uint64_t b_size) {
     return a < b + b_size && b < a + a_size;
 }
 
+static bool is_within(uint64_t start, uint64_t size, uint64_t from, uint64_t bytes) {
+    return start >= from && start - from <= bytes && size <= bytes - (start - from);
+}
+
 static const char *region_error(const struct memory_region *region) {
     if ((region->address | region->guest_address | region->size) % REGION_ALIGNMENT)
         return "a memory region is not aligned to 2 MiB";
-    if (region->address < platform.memory ||
-        region->size > platform.memory + platform.memory_size - region->address)
+    if (!is_within(region->address, region->size, platform.memory, platform.memory_size))
         return "a memory region is not in the platform's memory";
+    if (!is_within(region->guest_address, region->size, 0, ARCH_GUEST_BYTES))
+        return "a memory region is where guests have no addresses";
     if (overlap(region->address, region->size, (uintptr_t)image_start,
                 (uint64_t)(image_end - image_start)))
         return "a memory region overlaps the hypervisor";
@@ -33,10 +39,15 @@ static const char *vm_error(const struct vm_config *vm) {
             return "a VM has a core that the platform has not";
     if (period_ns && (period_ns < RF_BUDGET_MIN_PERIOD_NS || period_ns > RF_BUDGET_MAX_PERIOD_NS))
         return "the period of a reservation is not 1 us to 1 s";
-    for (uint32_t r = 0; r < MAX_REGIONS && vm->memory[r].size; r++) {
-        const char *wrong = region_error(&vm->memory[r]);
+    for (uint32_t r = 0; r < MAX_REGIONS; r++) {
+        const struct memory_region *region = &vm->memory[r];
+        const char *wrong = region->size ? region_error(region) : 0;
         if (wrong)
             return wrong;
+        for (uint32_t other = 0; other < r; other++)
+            if (overlap(region->guest_address, region->size, vm->memory[other].guest_address,
+                        vm->memory[other].size))
+                return "two memory regions of a VM have the same addresses";
     }
     return 0;
 }

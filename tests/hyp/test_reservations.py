@@ -75,6 +75,10 @@ class Reservations(unittest.TestCase):
             ({"ADDRESS": "0x40200000"}, "a memory region overlaps the hypervisor"),
             ({"ADDRESS": "0x44001000"}, "a memory region is not aligned to 2 MiB"),
             ({"ADDRESS": "0x7f800000"}, "a memory region is not in the platform's memory"),
+            ({"ADDRESS": "0x90000000"}, "a memory region is not in the platform's memory"),
+            ({"GUEST": "0x7fff800000"}, "a memory region is where guests have no addresses"),
+            ({"SECOND": "0x40200000,0x60000000"}, "two memory regions of a VM have the same addresses"),
+            ({"SECOND": "0x80000000,0x40200000"}, "a memory region overlaps the hypervisor"),
         ):
             with self.subTest(why):
                 self.assertIn(f": {why}\n", self.console(settings))

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 #include "stage2.h"
 
+#include "../../core/arch.h"
 #include "tables.h"
+
+_Static_assert(ARCH_GUEST_BYTES == 1ULL << INPUT_BITS, "configurations are checked for it");
 
 #define GUEST_MEMORY (STAGE2_NORMAL | STAGE2_READ | STAGE2_WRITE | INNER_SHAREABLE | ACCESSED)
 

@@ -2,6 +2,7 @@
 #include "tables.h"
 
 #include "../../core/arch.h"
+#include "../../core/console.h"
 
 #define ENTRIES (PAGE_BYTES / sizeof(uint64_t))
 #define BLOCK_BYTES (ENTRIES * PAGE_BYTES)
@@ -16,8 +17,10 @@ static uint32_t tables_used;
 
 uint64_t *tables_new(void) {
     /* How many are needed is the configuration's matter, so that none is missing at run time. */
-    if (tables_used == TABLES)
+    if (tables_used == TABLES) {
+        print("ringfence: the configuration needs more translation tables than there are\n");
         arch_power_off();
+    }
     return tables[tables_used++];
 }
 
