@@ -21,6 +21,7 @@ DEEDS = {
     "HYPERCALL_NUMBER": (6, "a hypercall that is none", None),
     "FIRMWARE_CALL": (7, "a call to the firmware (SMC)", None),
     "PHYSICAL_TIMER": (8, "a system register that it may not access", None),
+    "CLEAN_BY_SET": (12, "a system register that it may not access", None),
     "PAIR_FROM_DEVICE": (9, "a read from memory that it has not", 0x08000000),
 }
 NOTHING, RESET, FLOOD = 0, 10, 11

@@ -21,7 +21,7 @@ void arch_vm_init(struct vm *vm) {
 
 void guest_init_core(void) {
     sysreg_write(hcr_el2, HCR_VM | HCR_SWIO | HCR_FMO | HCR_IMO | HCR_AMO | HCR_TSC | HCR_TIDCP |
-                              HCR_TACR | HCR_RW);
+                              HCR_TACR | HCR_TSW | HCR_RW);
     sysreg_write(cptr_el2, CPTR_EL2_RES1 | CPTR_TZ);
     sysreg_write(hstr_el2, 0);
     sysreg_write(cnthctl_el2, CNTHCTL_EL1PCTEN);

@@ -49,6 +49,7 @@ static inline void dsb(void) {
 #define HCR_TSC BIT(19)   /* trap SMC */
 #define HCR_TIDCP BIT(20) /* trap implementation defined registers */
 #define HCR_TACR BIT(21)  /* trap ACTLR_EL1 */
+#define HCR_TSW BIT(22)   /* cache maintenance by set and way: of all that share the cache */
 #define HCR_RW BIT(31)    /* EL1 is AArch64 */
 
 /* CPTR_EL2 without E2H: its RES1 bits; bit 8 (TZ) traps SVE, or is RES1 without it. */

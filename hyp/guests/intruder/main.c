@@ -29,6 +29,7 @@ enum deed {
     PAIR_FROM_DEVICE,
     RESET,
     FLOOD,
+    CLEAN_BY_SET,
 };
 
 static uint64_t deed;
@@ -73,6 +74,9 @@ static void do_it(void) {
         break;
     case FLOOD:
         flood();
+        break;
+    case CLEAN_BY_SET:
+        __asm__ volatile("dc cisw, xzr");
         break;
     }
 }
