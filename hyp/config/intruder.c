@@ -8,6 +8,9 @@
 #ifndef INTRUDER_VCPUS
 #define INTRUDER_VCPUS 1
 #endif
+#ifndef SILENT
+#define SILENT 0
+#endif
 #ifndef PERIODS
 #define PERIODS 20
 #endif
@@ -17,7 +20,7 @@ static const struct vm_config vms[] = {
     {
         .name = "intruder",
         .entry = 0x40000000,
-        .arguments = {DEED, INTRUDER_VCPUS},
+        .arguments = {DEED, INTRUDER_VCPUS, SILENT},
         .memory = {{.guest_address = 0x40000000, .address = 0x48000000, .size = 0x200000}},
         .cores = {0, 1},
         .vcpus = INTRUDER_VCPUS,

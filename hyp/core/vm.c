@@ -61,8 +61,19 @@ void vcpu_main(void) {
     struct vcpu *vcpu = arch_vcpu();
     while (!take_start(vcpu))
         arch_wait();
+    __atomic_add_fetch(&vcpu->vm->on, 1, __ATOMIC_ACQ_REL);
     regulate_start(vcpu);
     arch_vcpu_enter(vcpu, vcpu->entry, vcpu->arguments);
+}
+
+/* None of its cores will ever serve it again. */
+static void vm_end(struct vm *vm) {
+    if (__atomic_exchange_n(&vm->ended, 1, __ATOMIC_ACQ_REL))
+        return;
+    if (__atomic_sub_fetch(&vms_running, 1, __ATOMIC_ACQ_REL) == 0) {
+        print("ringfence: no VM is left, the machine is turned off\n");
+        arch_power_off();
+    }
 }
 
 /* Its core serves it no more. */
@@ -70,6 +81,8 @@ static void silence(struct vcpu *vcpu) {
     regulate_stop(vcpu);
     arch_vcpu_silence(vcpu);
     __atomic_store_n(&vcpu->state, VCPU_OFF, __ATOMIC_RELEASE);
+    if (__atomic_sub_fetch(&vcpu->vm->on, 1, __ATOMIC_ACQ_REL) == 0 && vm_is_stopped(vcpu->vm))
+        vm_end(vcpu->vm);
 }
 
 void vcpu_before_return(struct vcpu *vcpu) {
@@ -102,25 +115,25 @@ void vcpu_off(struct vcpu *vcpu) {
     arch_vcpu_leave();
 }
 
+static void report_stop(const struct vm *vm, const char *why) {
+    uint64_t refills = 0, overflows = 0;
+    for (uint32_t v = 0; v < vm->config->vcpus; v++) {
+        refills += vm->vcpu[v].regulation.refills;
+        overflows += vm->vcpu[v].regulation.overflows;
+    }
+    print("ringfence: VM %s has stopped: %s; %u refills, %u overflows\n", vm->config->name, why,
+          refills, overflows);
+}
+
 void vm_stop(struct vm *vm, const char *why) {
     struct vcpu *self = arch_vcpu();
-    silence(self);
     if (!__atomic_exchange_n(&vm->stopped, 1, __ATOMIC_ACQ_REL)) {
-        uint64_t refills = 0, overflows = 0;
-        for (uint32_t v = 0; v < vm->config->vcpus; v++) {
-            refills += vm->vcpu[v].regulation.refills;
-            overflows += vm->vcpu[v].regulation.overflows;
-        }
-        print("ringfence: VM %s has stopped: %s; %u refills, %u overflows\n", vm->config->name, why,
-              refills, overflows);
+        report_stop(vm, why);
         for (uint32_t v = 0; v < vm->config->vcpus; v++)
             if (&vm->vcpu[v] != self)
                 arch_kick(vm->vcpu[v].core);
-        if (__atomic_sub_fetch(&vms_running, 1, __ATOMIC_ACQ_REL) == 0) {
-            print("ringfence: no VM is left, the machine is turned off\n");
-            arch_power_off();
-        }
     }
+    silence(self);
     arch_vcpu_leave();
 }
 

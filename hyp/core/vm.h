@@ -42,7 +42,10 @@ struct vcpu {
 struct vm {
     const struct vm_config *config;
     uint32_t number;
-    uint32_t stopped; /* shared between cores */
+    /* Shared between cores. It has ended when it has stopped and no vCPU is on. */
+    uint32_t stopped;
+    uint32_t on; /* vCPUs */
+    uint32_t ended;
     struct lock lock; /* of the reservation, and of who starts a vCPU */
     struct rf_reservation reservation;
     struct lock line_lock;
@@ -64,7 +67,7 @@ void vcpu_before_return(struct vcpu *vcpu);
 /* False if the vCPU is not off. */
 bool vcpu_start(struct vcpu *vcpu, uint64_t entry, uint64_t argument);
 _Noreturn void vcpu_off(struct vcpu *vcpu);
-/* Ends the VM of this core's vCPU. When the last one ends, the machine is turned off. */
+/* Stops the VM of this core's vCPU. When the last VM has ended, the machine is turned off. */
 _Noreturn void vm_stop(struct vm *vm, const char *why);
 
 static inline bool vm_is_stopped(const struct vm *vm) {

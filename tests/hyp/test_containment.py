@@ -28,8 +28,8 @@ NOTHING, RESET, FLOOD = 0, 10, 11
 
 
 class Containment(unittest.TestCase):
-    def run_beside_writer(self, deed, vcpus=1):
-        machine = Machine("intruder", {"DEED": deed, "INTRUDER_VCPUS": vcpus})
+    def run_beside_writer(self, deed, vcpus=1, **settings):
+        machine = Machine("intruder", {"DEED": deed, "INTRUDER_VCPUS": vcpus} | settings)
         self.addCleanup(machine.close)
         machine.with_guest("writer").with_guest("intruder", INTRUDER)
         console = machine.run()
@@ -66,6 +66,12 @@ class Containment(unittest.TestCase):
         self.assertIn("[intruder] alive 0", before)
         # A line may be on its way when the VM stops.
         self.assertLessEqual(after.count("[intruder]"), 1)
+
+    def test_a_vcpu_that_never_comes_to_the_hypervisor_ends_with_its_vm(self):
+        """The machine is turned off when no vCPU is on any more, and not before."""
+        deed, what, address = DEEDS["WRITE_FOREIGN"]
+        console = self.run_beside_writer(deed, vcpus=2, SILENT=1)
+        self.assert_stopped(console, what, address, 1)
 
     def test_reset_is_the_machine_s_alone(self):
         console = self.run_beside_writer(RESET)
