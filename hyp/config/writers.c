@@ -33,7 +33,7 @@
 #else
 #define MORE {0}
 #endif
-/* 1: on its PMU, see the guest. */
+/* Of its own reservation, see the guest. */
 #ifndef ATTACK
 #define ATTACK 0
 #endif

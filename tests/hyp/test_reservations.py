@@ -64,6 +64,11 @@ class Reservations(unittest.TestCase):
         self.assertEqual(self.lines(console), [[10] * PERIODS] * 3)
         self.assertIn("[writer] PMU registers read 0", console)
 
+    def test_a_vcpu_that_comes_and_goes_has_no_more(self):
+        """Neither is its budget new each time it is turned on, nor does what it has used get lost."""
+        settings = {"VCPUS": 3, "BUDGET": 120, "PERIOD_NS": 2_000_000, "ATTACK": 2}
+        self.assertEqual(self.lines(self.console(settings)), [[0] * PERIODS, [40] * PERIODS, [40] * PERIODS])
+
     def test_a_configuration_that_cannot_be_is_refused(self):
         for settings, why in (
             ({"PERIOD_NS": 999}, "the period of a reservation is not 1 us to 1 s"),

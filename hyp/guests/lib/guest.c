@@ -8,6 +8,7 @@
 #define REDISTRIBUTORS 0x080a0000U
 #define NS_PER_S 1000000000U
 /* Arm DEN 0022 (PSCI) */
+#define PSCI_CPU_OFF 0x84000002U
 #define PSCI_CPU_ON 0xc4000003U
 #define PSCI_SYSTEM_OFF 0x84000008U
 
@@ -24,6 +25,11 @@ uint64_t call(uint64_t function, uint64_t a, uint64_t b, uint64_t c) {
 
 bool vcpu_on(uint64_t vcpu) {
     return call(PSCI_CPU_ON, vcpu, (uintptr_t)secondary_start, vcpu) == 0;
+}
+
+_Noreturn void vcpu_off(void) {
+    for (;;)
+        call(PSCI_CPU_OFF, 0, 0, 0);
 }
 
 _Noreturn void off(void) {

@@ -23,6 +23,7 @@ void interrupt(void);
 /* A call to the hypervisor. */
 uint64_t call(uint64_t function, uint64_t a, uint64_t b, uint64_t c);
 bool vcpu_on(uint64_t vcpu);
+_Noreturn void vcpu_off(void);
 _Noreturn void off(void);
 
 uint64_t now_ns(void);

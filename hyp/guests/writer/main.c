@@ -4,8 +4,8 @@
  * grid on the clock: what a reservation gives it, as it sees it itself. Each line is also told to
  * the PMU (PMSWINC_EL0), for machines whose PMU counts no memory accesses.
  *
- * Arguments: length of a period in ns, periods to count (0: write for ever), vCPUs, and 1
- * if it is to attack its own reservation before each line.
+ * Arguments: length of a period in ns, periods to count (0: write for ever), vCPUs, and how it
+ * attacks its own reservation, by the number below.
  */
 #include "guest.h"
 
@@ -13,6 +13,14 @@
 #define MAX_PERIODS 64U
 #define LINE_BYTES 64U
 #define BUFFER_BYTES (1U << 20)
+/* After so many lines a vCPU that comes and goes is turned off. */
+#define LINES_A_LIFE 7U
+
+enum attack {
+    NONE,
+    COUNTERS,    /* all stop and clear them before each line */
+    COME_AND_GO, /* the first turns the others on again as often as they turn themselves off */
+};
 
 static struct {
     uint64_t period_ns;
@@ -24,6 +32,7 @@ static struct {
     uint64_t done;
 } run;
 
+static bool is_done[MAX_VCPUS];
 static uint64_t lines[MAX_VCPUS][MAX_PERIODS];
 static uint8_t buffer[MAX_VCPUS][BUFFER_BYTES] __attribute__((aligned(LINE_BYTES)));
 
@@ -52,7 +61,7 @@ static void print_counters(void) {
 /* The time is taken before the line: the one that uses the budget up ends with the next period. */
 static uint64_t write_line(uint64_t vcpu, uint64_t *at) {
     uint64_t period = now_ns() / run.period_ns;
-    if (run.attack)
+    if (run.attack == COUNTERS)
         attack_counters();
     *(volatile uint64_t *)&buffer[vcpu][*at] = period;
     guest_sysreg_write(pmswinc_el0, 1);
@@ -66,18 +75,22 @@ static void write_lines(uint64_t vcpu) {
     /* Nothing before the first period that counts, so that its first use is seen, too. */
     while (!shared(&run.first_period) || now_ns() / run.period_ns < run.first_period)
         __asm__ volatile("yield");
-    for (;;) {
+    for (uint64_t written = 1;; written++) {
         uint64_t counted = write_line(vcpu, &at) - run.first_period;
         if (run.periods && counted + 1 > run.periods && counted < UINT64_MAX / 2)
             break;
         if (counted < run.periods)
             lines[vcpu][counted]++;
+        if (run.attack == COME_AND_GO && written == LINES_A_LIFE)
+            vcpu_off();
     }
+    is_done[vcpu] = true;
     __atomic_fetch_add(&run.done, 1, __ATOMIC_ACQ_REL);
 }
 
 void secondary(uint64_t vcpu) {
-    write_lines(vcpu);
+    if (!is_done[vcpu])
+        write_lines(vcpu);
 }
 
 void interrupt(void) {
@@ -92,14 +105,18 @@ void main(uint64_t period_ns, uint64_t periods, uint64_t vcpus, uint64_t attack)
         if (!vcpu_on(vcpu))
             print("vCPU %u does not start\n", vcpu);
     print("%u vCPUs, periods of %u ns\n", vcpus, period_ns);
-    if (attack)
+    if (attack == COUNTERS)
         print_counters();
     while (shared(&run.ready) < vcpus - 1)
         __asm__ volatile("yield");
     __atomic_store_n(&run.first_period, now_ns() / period_ns + 2, __ATOMIC_RELEASE);
-    write_lines(0);
-    while (shared(&run.done) < vcpus)
+    if (attack != COME_AND_GO)
+        write_lines(0);
+    while (shared(&run.done) < vcpus - (attack == COME_AND_GO)) {
+        for (uint64_t vcpu = 1; vcpu < vcpus && attack == COME_AND_GO; vcpu++)
+            vcpu_on(vcpu);
         __asm__ volatile("yield");
+    }
     for (uint64_t vcpu = 0; vcpu < vcpus; vcpu++) {
         print("vCPU %u:", vcpu);
         for (uint64_t period = 0; period < run.periods; period++)
