@@ -313,3 +313,86 @@ fn workload_files_of_rt_app_become_scenarios_or_say_why_not() {
         broken.stderr
     );
 }
+
+/// Two VMs: one with a task, one that writes, with a reservation.
+const TWO_VMS: &str = r#"
+[scenario]
+name = "two-vms"
+platform = "zcu104"
+duration = "20 ms"
+
+[[vm]]
+name = "critical"
+cores = "0"
+
+[[vm.task]]
+name = "corners"
+period = "10 ms"
+program = { kind = "bandwidth", access = "read", working_set = "384 KiB" }
+
+[[vm]]
+name = "writer"
+cores = "3,1,2"
+reservation = { budget = "100 MB/s", period = "100 us", shares = [1, 2, 3] }
+
+[[vm.best_effort]]
+name = "writes"
+threads = 3
+program = { kind = "bandwidth", access = "write", working_set = "4 MiB" }
+
+[[case]]
+name = "solo"
+
+[[case]]
+name = "co-run"
+"#;
+
+#[test]
+fn vms_run_in_the_simulator_each_on_its_cores() {
+    let folder = scratch();
+    fs::write(folder.path().join("vms.toml"), TWO_VMS).unwrap();
+    let checked = ringfence(folder.path(), "check vms.toml").expect(0);
+    assert!(checked.stdout.contains("zcu104, 2 VMs, 3 cases"));
+    let ran = ringfence(folder.path(), "run --json vms.toml").expect(0);
+    let cases = ran.json()["cases"].as_array().unwrap().clone();
+    let names: Vec<_> = cases.iter().map(|case| case["name"].as_str()).collect();
+    assert_eq!(
+        names,
+        [Some("solo/critical"), Some("solo/writer"), Some("co-run")]
+    );
+}
+
+#[test]
+fn a_plan_tells_what_vms_have_reserved() {
+    let folder = scratch();
+    let reserved = TWO_VMS.replace("\"co-run\"", "\"reserved\"");
+    fs::write(folder.path().join("vms.toml"), reserved).unwrap();
+    let plan = ringfence(folder.path(), "plan --case solo vms.toml").expect(0);
+    assert!(
+        plan.stdout
+            .contains("VM writer: cores 3, 1, 2: no reservation"),
+        "{}",
+        plan.stdout
+    );
+}
+
+#[test]
+fn what_a_target_cannot_do_with_vms_is_refused() {
+    let folder = scratch();
+    fs::write(folder.path().join("vms.toml"), TWO_VMS).unwrap();
+    let linux = ringfence(folder.path(), "plan --target linux vms.toml").expect(4);
+    assert!(
+        linux.stderr.contains("needs a hypervisor"),
+        "{}",
+        linux.stderr
+    );
+    let idle = TWO_VMS.split("[[vm.best_effort]]").next().unwrap();
+    fs::write(
+        folder.path().join("idle.toml"),
+        idle.to_owned() + "\n[[case]]\nname = \"co-run\"\n",
+    )
+    .unwrap();
+    let idle = ringfence(folder.path(), "run idle.toml").expect(4);
+    let said = "the VM `writer` has nothing that a simulation executes";
+    assert!(idle.stderr.contains(said), "{}", idle.stderr);
+}

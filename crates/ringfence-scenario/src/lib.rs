@@ -23,6 +23,7 @@ pub mod quantity;
 mod reference;
 mod schema;
 mod suggest;
+pub mod vm;
 
 pub use builtin::{Builtin, DRAMS, PLATFORMS};
 pub use diagnostic::{Diagnostic, Diagnostics, Span};

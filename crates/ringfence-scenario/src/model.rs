@@ -6,6 +6,7 @@
 
 use crate::network::NeuralNetwork;
 use crate::platform::Platform;
+use crate::vm::Vm;
 use serde::{Deserialize, Serialize};
 
 /// One scenario, checked against its platform.
@@ -33,6 +34,9 @@ pub struct Scenario {
     pub gangs: Vec<Gang>,
     /// Work without deadlines.
     pub best_effort: Vec<BestEffort>,
+    /// Virtual machines; empty in a scenario of gangs. VM `n` is partition `n`; its
+    /// tasks are a gang there, and its best-effort work stays there.
+    pub vms: Vec<Vm>,
     /// The runs to make and compare; never empty.
     pub cases: Vec<Case>,
     /// What to sample while running.
@@ -365,6 +369,11 @@ pub struct Case {
     pub gangs: Vec<usize>,
     /// Indices into [`Scenario::best_effort`] of the work that takes part.
     pub best_effort: Vec<usize>,
+    /// Indices into [`Scenario::vms`] of the VMs that take part; their gangs and
+    /// best-effort work are in the lists above.
+    pub vms: Vec<usize>,
+    /// Whether VMs are held to their reservations.
+    pub reservations: bool,
 }
 
 /// What is sampled during a run.

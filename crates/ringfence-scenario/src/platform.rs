@@ -250,6 +250,27 @@ impl Dram {
         (bytes * 1_000_000_000_000 / burst_ps) as u64
     }
 
+    /// Bandwidth that is left whatever is accessed, in bytes per second: lines of
+    /// `line_bytes` that are all in other rows of one bank, reads or writes,
+    /// whichever is slower, with refreshes between them.
+    pub fn guaranteed_bytes_per_second(&self, line_bytes: u32) -> u64 {
+        let t = &self.timing;
+        let more_bursts = (line_bytes.div_ceil(self.burst_bytes) - 1) * t.ccd_l;
+        let read = t.ras.max(t.rcd + more_bursts + t.rtp) + t.rp;
+        let write = t.rcd + more_bursts + t.cwl + t.burst + t.wr + t.rp;
+        let line_ps = u128::from(read.max(write)) * u128::from(t.clock_ps);
+        let refresh = match self.refresh {
+            RefreshMode::AllBanks => t.rfc,
+            RefreshMode::PerBank => t.rfc_bank,
+        };
+        let (open, every) = match t.refi {
+            0 => (1, 1),
+            refi => (refi.saturating_sub(refresh + t.rp_all), refi),
+        };
+        let bytes = u128::from(line_bytes) * 1_000_000_000_000 * u128::from(open);
+        (bytes / (line_ps * u128::from(every))) as u64
+    }
+
     /// Banks of one channel.
     pub fn banks_per_channel(&self) -> u32 {
         self.ranks * self.bank_groups * self.banks_per_group

@@ -4,6 +4,7 @@ use std::io::{Cursor, Read};
 use std::path::Path;
 
 use ringfence_scenario::model::*;
+use ringfence_scenario::vm::{Guest, Image, Ram, Reservation};
 use ringfence_scenario::{FileKind, Files, PLATFORMS, load, parse};
 
 fn good(name: &str) -> Scenario {
@@ -243,5 +244,116 @@ fn a_schedule_needs_no_memory() {
             time_ns: 2_000_000,
             slowed_by: vec![("tau2".to_owned(), 10_000)]
         })
+    );
+}
+
+#[test]
+fn vms_arrive_in_the_model() {
+    let scenario = good("vms.toml");
+    let [critical, writer, rest] = &scenario.vms[..] else {
+        panic!("not three VMs");
+    };
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/good");
+    assert_eq!(
+        critical.memory,
+        Some(Ram {
+            size_bytes: 256 << 20,
+            guest_address: 0x8000_0000,
+            address: Some(0x6000_0000)
+        })
+    );
+    assert_eq!(
+        critical.guest,
+        Some(Guest::Linux {
+            kernel: folder.join("Image"),
+            initrd: Some(folder.join("initrd.gz")),
+            command_line: "console=ttyAMA0".into()
+        })
+    );
+    let uart = &critical.devices[0];
+    assert_eq!(
+        (uart.address, uart.size_bytes, &uart.interrupts[..]),
+        (0xff01_0000, 4096, &[54][..])
+    );
+    assert_eq!(critical.reservation, None);
+    assert_eq!(
+        writer.guest,
+        Some(Guest::BareMetal {
+            image: Image::BuiltIn("writer".into()),
+            entry: 0x4000_0000,
+            arguments: vec![100_000, 50, 2]
+        })
+    );
+    // 100 MB/s are 156.25 lines in 100 us; a third of 156 is 52.
+    assert_eq!(
+        writer.reservation,
+        Some(Reservation {
+            budget_events: 156,
+            requested_bytes_per_second: Some(100_000_000),
+            period_ns: 100_000,
+            weights: vec![1, 2],
+            shares: vec![52, 104]
+        })
+    );
+    assert_eq!(
+        rest.guest,
+        Some(Guest::BareMetal {
+            image: Image::File(folder.join("images/rest.bin")),
+            entry: Ram::GUEST_ADDRESS,
+            arguments: vec![]
+        })
+    );
+}
+
+#[test]
+fn the_work_of_a_vm_is_in_a_partition_of_its_cores() {
+    let scenario = good("vms.toml");
+    let cores: Vec<_> = scenario.partitions.iter().map(|p| &p.cores[..]).collect();
+    assert_eq!(cores, [&[0][..], &[1, 3][..], &[2][..]]);
+    assert_eq!(scenario.vms[1].cores, [3, 1]);
+    assert_eq!(scenario.share, ShareLimit::Off);
+    let gang = &scenario.gangs[0];
+    assert_eq!((&gang.name[..], gang.partition), ("critical", 0));
+    assert_eq!(gang.tasks[0].cores, [0]);
+    assert_eq!(scenario.best_effort[0].cores, [3, 1]);
+    let of_vms: Vec<_> = scenario
+        .vms
+        .iter()
+        .map(|vm| (vm.gang, &vm.best_effort[..]))
+        .collect();
+    assert_eq!(
+        of_vms,
+        [(Some(0), &[][..]), (None, &[0][..]), (None, &[][..])]
+    );
+    let cases: Vec<_> = scenario
+        .cases
+        .iter()
+        .map(|case| {
+            let Case {
+                name,
+                gangs,
+                best_effort,
+                vms,
+                reservations,
+                ..
+            } = case;
+            (
+                &name[..],
+                &gangs[..],
+                &best_effort[..],
+                &vms[..],
+                *reservations,
+            )
+        })
+        .collect();
+    assert_eq!(
+        cases,
+        [
+            ("solo/critical", &[0][..], &[][..], &[0][..], false),
+            ("solo/writer", &[][..], &[0][..], &[1][..], false),
+            ("co-run", &[0][..], &[0][..], &[0, 1, 2][..], false),
+            ("reserved", &[0][..], &[0][..], &[0, 1, 2][..], true),
+            ("half", &[][..], &[0][..], &[1][..], true),
+        ]
     );
 }

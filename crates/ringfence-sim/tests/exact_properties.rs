@@ -187,6 +187,8 @@ fn scenario() -> impl Strategy<Value = Scenario> {
                     interference: true,
                     gangs: (0..gangs.len()).collect(),
                     best_effort: (0..best_effort.len()).collect(),
+                    vms: Vec::new(),
+                    reservations: false,
                 };
                 Scenario {
                     name: "random".into(),
@@ -198,6 +200,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
                     share,
                     partitions: partitions.clone(),
                     classes_of_service: Vec::new(),
+                    vms: Vec::new(),
                     cases: vec![
                         case("fixed-priority", Scheduling::FixedPriority),
                         case("gang", Scheduling::Gang),

@@ -2,6 +2,7 @@
 
 use ringfence_record::event::Claims;
 use ringfence_scenario::model::{Case, ClassOfService, Gang, Scenario, Scheduling, Tolerance};
+use ringfence_scenario::vm::Vm;
 use serde::Serialize;
 
 use crate::budget::{budget_lines, line_bytes};
@@ -51,7 +52,9 @@ pub struct CasePlan {
     pub claims: Claims,
     /// The shares of the last-level cache that it has; none without cache allocation.
     pub classes_of_service: Vec<ClassPlan>,
-    /// The gangs that take part.
+    /// The VMs that take part.
+    pub vms: Vec<VmPlan>,
+    /// The gangs that take part; a VM's tasks are one.
     pub gangs: Vec<GangPlan>,
     /// The threads, each with the cores that it may use.
     pub threads: Vec<ThreadPlan>,
@@ -66,6 +69,30 @@ pub struct ClassPlan {
     pub ways: Vec<u16>,
     /// Page colours of its memory, ascending.
     pub colours: Vec<u16>,
+}
+
+/// One VM of a case.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct VmPlan {
+    /// Name.
+    pub name: String,
+    /// Core of each vCPU.
+    pub cores: Vec<u16>,
+    /// What it is held to; `None` is nothing in this case.
+    pub reservation: Option<ReservationPlan>,
+}
+
+/// A reservation as it was asked for, and as it is applied.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ReservationPlan {
+    /// What the scenario asks for; `None` if it asks for events.
+    pub requested_bytes_per_second: Option<u64>,
+    /// Memory events of all vCPUs together in a period.
+    pub applied_events_per_period: u64,
+    /// How often it is refilled, in nanoseconds.
+    pub period_ns: u64,
+    /// Events of each vCPU in a period.
+    pub shares_events: Vec<u64>,
 }
 
 /// One gang of a case.
@@ -168,6 +195,11 @@ fn plan_case(
             true => scenario.classes_of_service.iter().map(plan_class).collect(),
             false => Vec::new(),
         },
+        vms: case
+            .vms
+            .iter()
+            .map(|&vm| plan_vm(&scenario.vms[vm], case.reservations))
+            .collect(),
         gangs: workload
             .gangs
             .iter()
@@ -186,6 +218,20 @@ fn plan_class(class: &ClassOfService) -> ClassPlan {
         name: class.name.clone(),
         ways: class.ways(),
         colours: class.colours.clone(),
+    }
+}
+
+fn plan_vm(vm: &Vm, reservations: bool) -> VmPlan {
+    let reservation = vm.reservation.as_ref().filter(|_| reservations);
+    VmPlan {
+        name: vm.name.clone(),
+        cores: vm.cores.clone(),
+        reservation: reservation.map(|reservation| ReservationPlan {
+            requested_bytes_per_second: reservation.requested_bytes_per_second,
+            applied_events_per_period: reservation.budget_events,
+            period_ns: reservation.period_ns,
+            shares_events: reservation.shares.clone(),
+        }),
     }
 }
 

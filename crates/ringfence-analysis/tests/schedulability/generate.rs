@@ -74,6 +74,7 @@ pub fn scenario(seed: u64) -> Scenario {
         },
         share: share(random),
         classes_of_service: Vec::new(),
+        vms: Vec::new(),
         cases: vec![Case {
             name: "gang".into(),
             scheduling: Scheduling::Gang,
@@ -82,6 +83,8 @@ pub fn scenario(seed: u64) -> Scenario {
             interference: true,
             gangs: (0..gangs.len()).collect(),
             best_effort: (0..best_effort.len()).collect(),
+            vms: Vec::new(),
+            reservations: false,
         }],
         partitions,
         gangs,

@@ -51,6 +51,7 @@ fn scenario(seed: u64) -> Scenario {
             cores: (0..4).collect(),
         }],
         classes_of_service: Vec::new(),
+        vms: Vec::new(),
         cases: vec![Case {
             name: "gang".into(),
             scheduling: Scheduling::Gang,
@@ -59,6 +60,8 @@ fn scenario(seed: u64) -> Scenario {
             interference: true,
             gangs: (0..gangs.len()).collect(),
             best_effort: (0..best_effort.len()).collect(),
+            vms: Vec::new(),
+            reservations: false,
         }],
         gangs,
         best_effort,

@@ -1,6 +1,7 @@
 //! `ringfence check`: everything that is wrong with scenario files.
 
 use ringfence_scenario::Diagnostics;
+use ringfence_scenario::model::Scenario;
 
 use crate::arguments::Check;
 use crate::files::{print_json, print_text};
@@ -12,12 +13,11 @@ pub fn run(arguments: &Check) -> Result<Outcome, Failure> {
     for path in &arguments.scenarios {
         match ringfence_scenario::load(path) {
             Ok(scenario) if !arguments.json => print_text(&format!(
-                "{}: good: {} on {}, {} gangs, {} best-effort entries, {} cases\n",
+                "{}: good: {} on {}, {}, {} cases\n",
                 path.display(),
                 scenario.name,
                 scenario.platform.name,
-                scenario.gangs.len(),
-                scenario.best_effort.len(),
+                work(&scenario),
                 scenario.cases.len(),
             ))?,
             Ok(_) => {}
@@ -35,5 +35,16 @@ pub fn run(arguments: &Check) -> Result<Outcome, Failure> {
     match refused.len() {
         0 => Ok(Outcome::Pass),
         _ => Err(Failure::Reported),
+    }
+}
+
+fn work(scenario: &Scenario) -> String {
+    match scenario.vms.len() {
+        0 => format!(
+            "{} gangs, {} best-effort entries",
+            scenario.gangs.len(),
+            scenario.best_effort.len()
+        ),
+        vms => format!("{vms} VMs"),
     }
 }

@@ -5,7 +5,7 @@ use ringfence_analysis::duration::readable;
 use ringfence_linux::run::Mode;
 use ringfence_scenario::model::Scenario;
 use ringfence_scenario::{Disk, quantity};
-use ringfence_target::plan::{BudgetPlan, CasePlan, Plan, RegulatedBy};
+use ringfence_target::plan::{BudgetPlan, CasePlan, Plan, RegulatedBy, VmPlan};
 
 use crate::arguments;
 use crate::commands::selection;
@@ -74,6 +74,9 @@ fn case_text(case: &CasePlan) -> String {
             ranges(&class.colours)
         );
     }
+    for vm in &case.vms {
+        text += &vm_text(vm);
+    }
     for gang in &case.gangs {
         text += &format!(
             "  gang {} (partition {}, priority {}): read {}, write {}\n",
@@ -95,6 +98,29 @@ fn case_text(case: &CasePlan) -> String {
         );
     }
     text
+}
+
+fn vm_text(vm: &VmPlan) -> String {
+    let reserved = vm.reservation.as_ref().map(|reservation| {
+        let requested = reservation
+            .requested_bytes_per_second
+            .map(|rate| format!("{} requested, ", quantity::BANDWIDTH.format(rate)));
+        let shares = reservation.shares_events.iter().map(u64::to_string);
+        format!(
+            "{}{} events every {}, split {}",
+            requested.unwrap_or_default(),
+            reservation.applied_events_per_period,
+            readable(reservation.period_ns),
+            shares.collect::<Vec<_>>().join(" + ")
+        )
+    });
+    let cores = vm.cores.iter().map(u16::to_string);
+    format!(
+        "  VM {}: cores {}: {}\n",
+        vm.name,
+        cores.collect::<Vec<_>>().join(", "),
+        reserved.unwrap_or_else(|| "no reservation".into())
+    )
 }
 
 fn budget_text(budget: &BudgetPlan, regulated_by: RegulatedBy) -> String {

@@ -6,6 +6,7 @@ use clap::ValueEnum;
 use ringfence_linux::run::{CaseError, Mode, RegulateBy, RunError, WakeUps, Wanted, WantedWakeUps};
 use ringfence_scenario::model::Scenario;
 use ringfence_scenario::quantity;
+use ringfence_scenario::vm::Vm;
 use ringfence_target::plan::{Plan, RegulatedBy};
 
 use crate::arguments::{self, GangScheduler, TargetChoice};
@@ -63,7 +64,7 @@ impl Target {
             quantity::parse_command_line_time(text).map_err(|problem| wrong(problem.to_string()))
         });
         match (choice.target, hand_over_ns.transpose()?) {
-            (arguments::Target::Sim, None) => Ok(Self::Sim),
+            (arguments::Target::Sim, None) => simulated(scenario),
             (arguments::Target::Sim, Some(_)) => Err(wrong(
                 "found it with --target sim, which knows it from the platform; use --target linux"
                     .into(),
@@ -126,6 +127,31 @@ impl Linux {
             _ => RegulatedBy::Time,
         }
     }
+}
+
+/// The simulator, if it does all that the scenario says.
+fn simulated(scenario: &Scenario) -> Result<Target, Failure> {
+    for case in &scenario.cases {
+        let unsupported = |text: String| {
+            let text = format!("case `{}`: {text}", case.name);
+            Err(Failure::Unsupported(text))
+        };
+        if case.reservations {
+            return unsupported(
+                "reservations are not simulated yet; select a case without them (--case)".into(),
+            );
+        }
+        let is_idle = |vm: &Vm| vm.gang.is_none() && vm.best_effort.is_empty();
+        let mut vms = case.vms.iter().map(|&vm| &scenario.vms[vm]);
+        if let Some(vm) = vms.find(|vm| is_idle(vm)) {
+            return unsupported(format!(
+                "the VM `{}` has nothing that a simulation executes; add a [[vm.task]] or a \
+                 [[vm.best_effort]]",
+                vm.name
+            ));
+        }
+    }
+    Ok(Target::Sim)
 }
 
 /// Who keeps the gangs of a scenario apart on this machine.

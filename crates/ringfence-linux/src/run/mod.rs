@@ -217,6 +217,13 @@ pub fn check(scenario: &Scenario, wanted: Wanted) -> Result<Mode, RunError> {
 
 fn check_case(scenario: &Scenario, case: &Case) -> Result<(), CaseError> {
     let unsupported = |text: String| Err(CaseError::Unsupported(text));
+    if let Some(&vm) = case.vms.first() {
+        return unsupported(format!(
+            "`{}` is a VM, which needs a hypervisor: Linux runs gangs; write its work as [[gang]] and \
+             [[best_effort]], or run on the simulator",
+            scenario.vms[vm].name
+        ));
+    }
     cpus::check(&scenario.platform)?;
     if case.scheduling == Scheduling::FixedPriority && case.regulation {
         return unsupported(

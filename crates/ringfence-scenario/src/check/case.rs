@@ -1,6 +1,7 @@
 //! Cases: presets, their settings, and who takes part.
 
 use super::Checker;
+use super::vm::Vms;
 use crate::diagnostic::Span;
 use crate::file::Located;
 use crate::file::scenario::CaseTable;
@@ -43,7 +44,7 @@ const PRESETS: [Preset; 3] = [
 
 impl Checker<'_> {
     /// The cases in the order of the file, `solo` expanded.
-    pub(super) fn cases(&mut self) -> Vec<Case> {
+    pub(super) fn cases(&mut self, vms: Option<&Vms>) -> Vec<Case> {
         let tables = &self.file.case;
         if tables.is_empty() && self.complete {
             self.problems.report_with_help(
@@ -55,7 +56,11 @@ impl Checker<'_> {
         }
         let mut cases: Vec<Case> = Vec::new();
         for table in tables {
-            for case in self.case(&table.value) {
+            let found = match self.file.vm.is_empty() {
+                true => self.case(&table.value),
+                false => self.vm_case(&table.value, vms),
+            };
+            for case in found {
                 self.refuse_second(&case, &cases, table.value.name.span);
                 cases.push(case);
             }
@@ -75,6 +80,7 @@ impl Checker<'_> {
 
     /// One case of the file; several for `solo`, none when it cannot be built.
     fn case(&mut self, table: &CaseTable) -> Vec<Case> {
+        self.refuse_vm_keys(table);
         let name = &table.name.value.0;
         let preset = PRESETS.iter().find(|preset| preset.name == name);
         let gangs = self.case_gangs(table.gangs.as_ref());
@@ -100,6 +106,8 @@ impl Checker<'_> {
             interference: flag(&table.interference, true),
             gangs,
             best_effort,
+            vms: Vec::new(),
+            reservations: false,
         };
         match preset {
             Some(preset) if preset.one_gang_each && self.file.gang.len() > 1 => {

@@ -4,6 +4,7 @@ use super::Checker;
 use super::names::refuse_duplicates;
 use super::program::{Owner, Role};
 use crate::file::Located;
+use crate::file::numbers::Cores;
 use crate::file::rate::{Rate, Tolerance as ToleranceField};
 use crate::file::scenario::{BestEffortTable, GangTable, KnownTable, TaskTable};
 use crate::file::value::{Count, Time};
@@ -18,7 +19,7 @@ impl Checker<'_> {
             self.problems.report(
                 self.file.scenario.span,
                 "no gang in the file",
-                "at least one [[gang]]",
+                "at least one [[gang]], or a [[vm]]",
             );
         }
         refuse_duplicates(
@@ -141,7 +142,11 @@ impl Checker<'_> {
         }
     }
 
-    fn task(&mut self, task: &Located<TaskTable>, partition: Option<&Partition>) -> Option<Task> {
+    pub(super) fn task(
+        &mut self,
+        task: &Located<TaskTable>,
+        partition: Option<&Partition>,
+    ) -> Option<Task> {
         let task = &task.value;
         let deadline = task.deadline.as_ref().unwrap_or(&task.period);
         self.refuse_shorter_than_tick("period", &task.period);
@@ -242,26 +247,36 @@ impl Checker<'_> {
     }
 
     fn task_cores(&mut self, task: &TaskTable, partition: Option<&Partition>) -> Option<Vec<u16>> {
-        let Some(Located { value, span }) = &task.cores else {
+        let Some(cores) = &task.cores else {
             return Some(partition?.cores.clone());
         };
-        let cores = &value.0;
-        self.refuse_missing_cores(cores, *span);
+        self.refuse_missing_cores(&cores.value.0, cores.span);
+        self.refuse_outside(partition, cores);
+        Some(cores.value.0.clone())
+    }
+
+    /// Cores that are not in the partition of their work.
+    fn refuse_outside(&mut self, partition: Option<&Partition>, cores: &Located<Cores>) {
         let outside = partition.and_then(|partition| {
-            let core = cores.iter().find(|core| !partition.cores.contains(core))?;
+            let listed = &cores.value.0;
+            let core = listed.iter().find(|core| !partition.cores.contains(core))?;
             Some((core, partition)).filter(|(core, _)| **core < self.platform.cores)
         });
-        if let Some((core, partition)) = outside {
-            self.problems.report(
-                *span,
-                format!(
-                    "core {core}, which is not in the partition `{}`",
-                    partition.name
-                ),
-                format!("cores of the gang's partition: {}", list(&partition.cores)),
-            );
-        }
-        Some(cores.clone())
+        let Some((core, partition)) = outside else {
+            return;
+        };
+        let (what, whose) = match self.file.vm.is_empty() {
+            true => ("partition", "gang's partition"),
+            false => ("VM", "VM"),
+        };
+        self.problems.report(
+            cores.span,
+            format!(
+                "core {core}, which is not in the {what} `{}`",
+                partition.name
+            ),
+            format!("cores of the {whose}: {}", list(&partition.cores)),
+        );
     }
 
     /// Best-effort work in the order of the file.
@@ -269,16 +284,25 @@ impl Checker<'_> {
         self.file
             .best_effort
             .iter()
-            .map(|table| self.best_effort_entry(&table.value))
+            .map(|table| self.best_effort_entry(&table.value, None))
             .collect()
     }
 
-    fn best_effort_entry(&mut self, entry: &BestEffortTable) -> Option<BestEffort> {
-        if let Some(Located { value, span }) = &entry.cores {
-            self.refuse_missing_cores(&value.0, *span);
+    /// One entry; in a VM it has the cores of the VM's partition.
+    pub(super) fn best_effort_entry(
+        &mut self,
+        entry: &BestEffortTable,
+        partition: Option<&Partition>,
+    ) -> Option<BestEffort> {
+        if let Some(cores) = &entry.cores {
+            self.refuse_missing_cores(&cores.value.0, cores.span);
+            self.refuse_outside(partition, cores);
         }
         let threads = threads(&entry.threads);
-        let all_cores = || (0..self.platform.cores).collect();
+        let all_cores = || match partition {
+            Some(partition) => partition.cores.clone(),
+            None => (0..self.platform.cores).collect(),
+        };
         let cores = entry
             .cores
             .as_ref()

@@ -13,9 +13,12 @@ mod network;
 mod partition;
 pub(crate) mod platform;
 mod program;
+mod reservation;
 mod streams;
 mod timing;
 mod trace;
+mod vm;
+mod vm_case;
 mod work;
 
 use std::path::Path;
@@ -80,15 +83,26 @@ pub(crate) fn scenario(
 impl Checker<'_> {
     fn scenario(&mut self) -> Option<Scenario> {
         self.regulation = self.regulation();
-        let share = self.share();
+        let has_vms = !self.file.vm.is_empty();
+        let share = match has_vms {
+            true => ShareLimit::Off,
+            false => self.share(),
+        };
         let observe = self.observe();
         let partitions = self.partitions();
         let classes_of_service = self.classes_of_service();
-        let gangs = self.gangs();
-        let best_effort = self.best_effort();
-        let cases = self.cases();
+        let vms = self.vms();
+        let (gangs, best_effort) = match has_vms {
+            true => (Vec::new(), Vec::new()),
+            false => (self.gangs(), self.best_effort()),
+        };
+        let cases = self.cases(vms.as_ref());
         self.work_as_a_whole();
 
+        let vms = vms?;
+        let (mut gangs, mut best_effort) = (all(gangs)?, all(best_effort)?);
+        gangs.extend(vms.gangs);
+        best_effort.extend(vms.best_effort);
         let table: &ScenarioTable = &self.file.scenario.value;
         Some(Scenario {
             name: table.name.value.0.clone(),
@@ -107,8 +121,9 @@ impl Checker<'_> {
             share,
             partitions: all(partitions)?,
             classes_of_service: all(classes_of_service)?,
-            gangs: all(gangs)?,
-            best_effort: all(best_effort)?,
+            gangs,
+            best_effort,
+            vms: vms.vms,
             cases,
             observe,
         })

@@ -29,20 +29,18 @@ impl Checker<'_> {
 
     /// What the file says, unchecked; all cores in one partition when it says nothing.
     pub(super) fn partition_list(&self) -> Vec<Partition> {
+        if !self.file.vm.is_empty() {
+            let vms = self.file.vm.iter().map(|vm| &vm.value);
+            return vms
+                .map(|vm| partition(&vm.name.value.0, &vm.cores.value.0))
+                .collect();
+        }
         if self.file.partition.is_empty() {
             return vec![Partition {
                 name: "all".to_owned(),
                 cores: (0..self.platform.cores).collect(),
             }];
         }
-        let partition = |name: &str, cores: &[u16]| {
-            let mut cores = cores.to_vec();
-            cores.sort_unstable();
-            Partition {
-                name: name.to_owned(),
-                cores,
-            }
-        };
         self.file
             .partition
             .iter()
@@ -69,5 +67,14 @@ impl Checker<'_> {
             }
             owners.extend(cores.value.0.iter().map(|&core| (core, name.as_str())));
         }
+    }
+}
+
+fn partition(name: &str, cores: &[u16]) -> Partition {
+    let mut cores = cores.to_vec();
+    cores.sort_unstable();
+    Partition {
+        name: name.to_owned(),
+        cores,
     }
 }

@@ -81,9 +81,7 @@ impl Checker<'_> {
     fn slowed_by(&mut self, compute: &file::Compute, owner: &str) -> Vec<(String, u32)> {
         let tasks: Vec<&str> = self
             .file
-            .gang
-            .iter()
-            .flat_map(|gang| &gang.value.task)
+            .tasks()
             .map(|task| task.value.name.value.0.as_str())
             .collect();
         let mut slowed_by = Vec::new();

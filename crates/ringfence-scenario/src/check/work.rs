@@ -34,13 +34,20 @@ impl Checker<'_> {
                 class,
             })
         });
-        let best_effort = file.best_effort.iter().map(|entry| Work {
+        let of_vms = file.vm.iter().flat_map(|vm| &vm.value.task);
+        let of_vms = of_vms.map(|task| Work {
+            name: &task.value.name,
+            threads: u64::from(threads(&task.value.threads)),
+            program: &task.value.program,
+            class: None,
+        });
+        let best_effort = file.all_best_effort().map(|entry| Work {
             name: &entry.value.name,
             threads: u64::from(threads(&entry.value.threads)),
             program: &entry.value.program,
             class: class_name(&entry.value.class_of_service),
         });
-        let work: Vec<Work<'_>> = tasks.chain(best_effort).collect();
+        let work: Vec<Work<'_>> = tasks.chain(of_vms).chain(best_effort).collect();
         refuse_duplicates(
             "task and best-effort work",
             work.iter().map(|work| work.name),

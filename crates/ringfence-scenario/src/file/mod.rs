@@ -15,6 +15,7 @@ pub mod program;
 pub mod rate;
 pub mod scenario;
 pub mod value;
+pub mod vm;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use std::borrow::Cow;

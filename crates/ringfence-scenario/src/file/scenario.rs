@@ -6,6 +6,7 @@ use super::platform::PlatformFile;
 use super::program::Program;
 use super::rate::{Share, Tolerance};
 use super::value::{Count, Flag, Name, Names, Text, Time};
+use super::vm::VmTable;
 use super::{List, Located};
 use crate::model;
 
@@ -37,11 +38,16 @@ file_table! {
         /// Shares of the last-level cache for gangs and best-effort work.
         #[schemars(with = "Option<List<ClassOfServiceTable>>")]
         pub class_of_service: List<ClassOfServiceTable>,
-        /// The real-time work.
+        /// The real-time work; at least one, or VMs.
+        #[schemars(with = "Option<List<GangTable>>")]
         pub gang: List<GangTable>,
         /// Work without deadlines.
         #[schemars(with = "Option<List<BestEffortTable>>")]
         pub best_effort: List<BestEffortTable>,
+        /// Virtual machines; a scenario with some has no gang, no partition, no
+        /// class of service and no best-effort work beside them.
+        #[schemars(with = "Option<List<VmTable>>")]
+        pub vm: List<VmTable>,
         /// The runs to make and compare; at least one.
         pub case: List<CaseTable>,
     }
@@ -238,6 +244,11 @@ file_table! {
     /// one gang), `co-run` (everything together, fixed priority, no
     /// regulation) and `rt-gang` (everything together, one gang at a time,
     /// regulation). A case with another name states its scheduling.
+    ///
+    /// In a scenario of VMs three names are presets: `solo` (each VM in a run of
+    /// its own: the cases `solo/VM`, or `solo` when there is only one VM),
+    /// `co-run` (all VMs, nothing reserved) and `reserved` (all VMs, each with its
+    /// reservation). There `vms`, `reservations` and `interference` are what a case may set.
     #[schemars(title = "[[case]]")]
     pub struct CaseTable {
         /// Unique name.
@@ -257,5 +268,24 @@ file_table! {
         /// Names of the best-effort work that takes part; may be `[]`.
         /// Default: all, but none in `solo`.
         pub best_effort: Option<Located<Names>>,
+        /// Names of the VMs that take part; at least one. Default: all.
+        pub vms: Option<Located<Names>>,
+        /// Whether VMs are held to their reservations; some VM of the case must
+        /// have one. Default: as the preset; otherwise `false`.
+        pub reservations: Option<Located<Flag>>,
+    }
+}
+
+impl ScenarioFile {
+    /// The tasks of all gangs and VMs.
+    pub(crate) fn tasks(&self) -> impl Iterator<Item = &Located<TaskTable>> {
+        let of_gangs = self.gang.iter().flat_map(|gang| &gang.value.task);
+        of_gangs.chain(self.vm.iter().flat_map(|vm| &vm.value.task))
+    }
+
+    /// The best-effort work, also that of VMs.
+    pub(crate) fn all_best_effort(&self) -> impl Iterator<Item = &Located<BestEffortTable>> {
+        let of_vms = self.vm.iter().flat_map(|vm| &vm.value.best_effort);
+        self.best_effort.iter().chain(of_vms)
     }
 }

@@ -27,6 +27,8 @@ pub fn assemble(
         interference: true,
         gangs: (0..gangs.len()).collect(),
         best_effort: (0..best_effort.len()).collect(),
+        vms: Vec::new(),
+        reservations: false,
     };
     let cases = vec![
         case("fixed-priority", Scheduling::FixedPriority, false),
@@ -54,6 +56,7 @@ pub fn assemble(
         partitions,
 
         classes_of_service: Vec::new(),
+        vms: Vec::new(),
         gangs,
         best_effort,
         cases,

@@ -166,6 +166,8 @@ fn side_by_side(case: &Case, name: &str, gang: usize, best_effort: Option<usize>
         cache_allocation: case.cache_allocation,
         gangs: vec![gang],
         best_effort: best_effort.into_iter().collect(),
+        vms: Vec::new(),
+        reservations: false,
     }
 }
 
