@@ -30,6 +30,17 @@ static const char *region_error(const struct memory_region *region) {
     return 0;
 }
 
+static const char *trace_error(const struct machine_config *config) {
+    const struct memory_region *trace = &config->trace;
+    const char *wrong = trace->size ? region_error(trace) : 0;
+    for (uint32_t n = 0; n < config->vms && !wrong; n++)
+        for (uint32_t r = 0; r < MAX_REGIONS && !wrong; r++)
+            if (overlap(trace->address, trace->size, config->vm[n].memory[r].address,
+                        config->vm[n].memory[r].size))
+                wrong = "a VM has memory of the trace";
+    return wrong;
+}
+
 static const char *vm_error(const struct vm_config *vm) {
     uint64_t period_ns = vm->reservation.period_ns;
     if (vm->vcpus == 0 || vm->vcpus > MAX_VCPUS || vm->vcpus > RF_RESERVATION_MAX_VCPUS)
@@ -84,5 +95,5 @@ const char *config_error(const struct machine_config *config) {
     for (uint32_t core = 0; core < platform.cores; core++)
         if (uses_of(config, core) > 1)
             return "a core is two vCPUs";
-    return 0;
+    return trace_error(config);
 }

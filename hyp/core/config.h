@@ -44,6 +44,8 @@ struct vm_config {
 struct machine_config {
     const struct vm_config *vm;
     uint32_t vms;
+    /* No guest's: where trace.h keeps its rings, in builds that have it. */
+    struct memory_region trace;
 };
 
 extern const struct machine_config machine_config;

@@ -2,6 +2,7 @@
 #include "regulate.h"
 
 #include "arch.h"
+#include "trace.h"
 
 const char *regulate_init(struct vm *vm) {
     const struct reservation_config *config = &vm->config->reservation;
@@ -18,10 +19,19 @@ const char *regulate_init(struct vm *vm) {
     }
 }
 
+/* Charges what was used since the counter was armed. */
+static void charge(struct vcpu *vcpu) {
+    uint32_t used = arch_counter_used();
+    trace_count(vcpu, used);
+    rf_reservation_charge(&vcpu->vm->reservation, vcpu->index, used);
+}
+
 /* Counts down what the vCPU has left; throttles it if that is nothing. */
 static void arm(struct vcpu *vcpu) {
     uint64_t left = 0;
     rf_reservation_remaining(&vcpu->vm->reservation, vcpu->index, &left);
+    if (vcpu->regulation.throttled != (left == 0))
+        trace(vcpu, left ? TRACE_RESUME : TRACE_THROTTLE);
     vcpu->regulation.throttled = left == 0;
     if (left)
         arch_counter_arm(left < ARCH_COUNTER_MAX ? (uint32_t)left : ARCH_COUNTER_MAX);
@@ -51,7 +61,7 @@ void regulate_stop(struct vcpu *vcpu) {
         return;
     arch_period_timer_off();
     lock(&vcpu->vm->lock);
-    rf_reservation_charge(&vcpu->vm->reservation, vcpu->index, arch_counter_used());
+    charge(vcpu);
     unlock(&vcpu->vm->lock);
     arch_counter_off();
     vcpu->regulation.throttled = false;
@@ -60,7 +70,7 @@ void regulate_stop(struct vcpu *vcpu) {
 void regulate_overflow(struct vcpu *vcpu) {
     vcpu->regulation.overflows++;
     lock(&vcpu->vm->lock);
-    rf_reservation_charge(&vcpu->vm->reservation, vcpu->index, arch_counter_used());
+    charge(vcpu);
     arm(vcpu);
     unlock(&vcpu->vm->lock);
 }
@@ -68,7 +78,8 @@ void regulate_overflow(struct vcpu *vcpu) {
 void regulate_period(struct vcpu *vcpu) {
     vcpu->regulation.refills++;
     lock(&vcpu->vm->lock);
-    rf_reservation_charge(&vcpu->vm->reservation, vcpu->index, arch_counter_used());
+    charge(vcpu);
+    trace(vcpu, TRACE_REFILL);
     begin_period(vcpu);
     arm(vcpu);
     unlock(&vcpu->vm->lock);

@@ -5,6 +5,7 @@
 #include "console.h"
 #include "platform.h"
 #include "regulate.h"
+#include "trace.h"
 
 static struct vm vms[MAX_CORES];
 static uint32_t vms_running;
@@ -62,6 +63,7 @@ void vcpu_main(void) {
     while (!take_start(vcpu))
         arch_wait();
     __atomic_add_fetch(&vcpu->vm->on, 1, __ATOMIC_ACQ_REL);
+    trace(vcpu, TRACE_ON);
     regulate_start(vcpu);
     arch_vcpu_enter(vcpu, vcpu->entry, vcpu->arguments);
 }
@@ -79,6 +81,7 @@ static void vm_end(struct vm *vm) {
 /* Its core serves it no more. */
 static void silence(struct vcpu *vcpu) {
     regulate_stop(vcpu);
+    trace(vcpu, TRACE_OFF);
     arch_vcpu_silence(vcpu);
     __atomic_store_n(&vcpu->state, VCPU_OFF, __ATOMIC_RELEASE);
     if (__atomic_sub_fetch(&vcpu->vm->on, 1, __ATOMIC_ACQ_REL) == 0 && vm_is_stopped(vcpu->vm))

@@ -24,6 +24,9 @@ struct regulation {
     bool throttled;
     uint64_t refills;
     uint64_t overflows;
+#ifdef TRACE
+    uint64_t events; /* all that were charged */
+#endif
 };
 
 struct vcpu {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 #include "mmu.h"
 
+#include "../../core/config.h"
 #include "../../core/platform.h"
 #include "gicv3.h"
 #include "tables.h"
@@ -26,6 +27,10 @@ void mmu_build(void) {
     map_own(image_start, image_constants, NORMAL | STAGE1_READ_ONLY);
     map_own(image_constants, image_data, NORMAL | STAGE1_READ_ONLY | EXECUTE_NEVER);
     map_own(image_data, image_end, NORMAL | EXECUTE_NEVER);
+    const struct memory_region *trace = &machine_config.trace;
+    /* Any other size is refused when we can say so. */
+    if (trace->size % REGION_ALIGNMENT == 0)
+        tables_map(root, trace->address, trace->address, trace->size, NORMAL | EXECUTE_NEVER);
     map_device(platform.uart, PAGE_BYTES);
     map_device(platform.distributor, GICD_BYTES);
     map_device(platform.redistributors, (uint64_t)GICR_BYTES * platform.cores);

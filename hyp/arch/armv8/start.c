@@ -3,6 +3,7 @@
 #include "../../core/arch.h"
 #include "../../core/console.h"
 #include "../../core/platform.h"
+#include "../../core/trace.h"
 #include "gicv3.h"
 #include "guest.h"
 #include "psci.h"
@@ -20,6 +21,7 @@ static void start_machine(void) {
           (uint64_t)machine_config.vms);
     gic_init();
     vm_init_all();
+    trace_init();
     for (uint32_t core = 1; core < platform.cores; core++)
         if (!psci_core_on(core, (uintptr_t)secondary_start))
             print("ringfence: core %u does not start\n", (uint64_t)core);
