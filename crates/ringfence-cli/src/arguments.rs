@@ -323,6 +323,9 @@ pub struct TraceRecord {
     /// Stop after this many marked jobs
     #[arg(long, value_name = "N")]
     pub jobs: Option<u64>,
+    /// Take no notice of job marks: one job from the loader to the exit
+    #[arg(long, conflicts_with = "jobs")]
+    pub whole_run: bool,
     /// Stop after this many accesses and cut the job there
     #[arg(long, value_name = "N")]
     pub max_accesses: Option<u64>,

@@ -28,6 +28,7 @@ fn record(arguments: &TraceRecord) -> Result<Outcome, Failure> {
         max_jobs: arguments.jobs,
         max_accesses: arguments.max_accesses,
         marked_jobs_only: arguments.jobs.is_some(),
+        whole_run: arguments.whole_run,
     };
     let spinner = progress::spinner(arguments.quiet);
     let recording = ringfence_trace::record(&arguments.command, &options, &output, &mut |done| {
@@ -36,10 +37,10 @@ fn record(arguments: &TraceRecord) -> Result<Outcome, Failure> {
     });
     spinner.finish_and_clear();
     let recording = recording.map_err(|error| Failure::Error(error.to_string()))?;
-    let whole = if recording.metadata.marked_jobs {
-        ""
-    } else {
-        " (no job marks: the whole run is one job)"
+    let whole = match (recording.metadata.marked_jobs, arguments.whole_run) {
+        (true, _) => "",
+        (false, true) => " (the whole run is one job)",
+        (false, false) => " (no job marks: the whole run is one job)",
     };
     let cut = if recording.cut {
         "; the last job is cut short"

@@ -129,7 +129,7 @@ impl<'a, W: Write> Converter<'a, W> {
                 self.instruction_open = true;
             }
             Line::Access { address, kind, .. } if address / PAGE_BYTES == MARK_PAGE => {
-                if kind == Kind::Store {
+                if kind == Kind::Store && !self.options.whole_run {
                     self.mark(address - PAGE_ADDRESS, number)?;
                 }
             }
@@ -346,6 +346,20 @@ mod tests {
         let second = access(Kind::Load, 0, 8, 2);
         assert_eq!(jobs, [(vec![first], 1), (vec![first, second], 1)]);
         assert!(done.marked && !done.cut && !done.limited);
+    }
+
+    #[test]
+    fn a_whole_run_has_what_lies_outside_the_marks_too() {
+        let text = format!("I  20,1\n L 9000,8\n{BEGIN}I  21,1\n L 9008,8\n{END}I  22,1\n");
+        let options = RecordOptions {
+            whole_run: true,
+            ..Default::default()
+        };
+        let (done, jobs) = run(&text, &options).unwrap();
+        // The stores that mark are no accesses, but instructions.
+        let expected = vec![access(Kind::Load, 0, 8, 0), access(Kind::Load, 8, 8, 1)];
+        assert_eq!(jobs, [(expected, 2)]);
+        assert!(!done.marked && !done.cut);
     }
 
     #[test]

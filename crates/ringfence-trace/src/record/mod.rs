@@ -28,6 +28,8 @@ pub struct RecordOptions {
     pub max_accesses: Option<u64>,
     /// Record nothing before the first job mark; a program without marks is an error.
     pub marked_jobs_only: bool,
+    /// Take no notice of job marks: the whole run, from the loader to the exit, is one job.
+    pub whole_run: bool,
 }
 
 /// How far a recording is.
