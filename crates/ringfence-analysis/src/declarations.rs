@@ -58,7 +58,27 @@ pub(crate) fn check_declarations(case: &Case) -> Result<(), String> {
             case.threads.len()
         ));
     }
+    check_reservations(case)?;
     check_classes_of_service(case)
+}
+
+fn check_reservations(case: &Case) -> Result<(), String> {
+    let mut vm_of: Vec<Option<&str>> = vec![None; usize::from(case.cores)];
+    for claim in &case.claims.reservations {
+        if claim.period_ns == 0 {
+            return Err(format!("VM '{}' has a period of 0 ns", claim.vm));
+        }
+        for share in &claim.shares {
+            check_index("core", share.core, vm_of.len())?;
+            if let Some(other) = vm_of[usize::from(share.core)].replace(&claim.vm) {
+                return Err(format!(
+                    "core {} is a vCPU's of VM '{other}' and of VM '{}'",
+                    share.core, claim.vm
+                ));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn check_classes_of_service(case: &Case) -> Result<(), String> {

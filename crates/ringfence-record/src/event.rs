@@ -129,6 +129,8 @@ pub struct Claims {
     pub share: Option<ShareClaim>,
     /// Best-effort traffic stays within the budgets.
     pub budgets: Option<BudgetClaim>,
+    /// VMs that stay within their reservations.
+    pub reservations: Vec<ReservationClaim>,
 }
 
 /// At most `limit_ns` of real-time work in every window of a partition. Windows
@@ -149,6 +151,30 @@ pub struct BudgetClaim {
     pub period_ns: u64,
     /// Most bytes by which the use in one period may exceed the budget.
     pub quantum_bytes: u64,
+}
+
+/// What a hypervisor promises of one VM. Its periods lie back to back from the start of the
+/// case. In any run of neighbouring periods a core moves at most its share of each, to and
+/// from memory together and whichever threads cause it, and one quantum beyond.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReservationClaim {
+    /// Name of the VM.
+    pub vm: String,
+    /// Length of a period in nanoseconds; not 0.
+    pub period_ns: u64,
+    /// Most bytes by which the use may exceed the shares.
+    pub quantum_bytes: u64,
+    /// Each vCPU's.
+    pub shares: Vec<CoreShare>,
+}
+
+/// What the core of a vCPU may move in a period.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CoreShare {
+    /// The vCPU's core, which is in no other VM.
+    pub core: u16,
+    /// Bytes a period.
+    pub bytes: u64,
 }
 
 /// A partition.

@@ -116,9 +116,10 @@ pub fn sentences(case: &CaseSummary) -> Vec<String> {
     }
     let claims = case.verdict.claims.iter().filter(|claim| match claim.kind {
         ClaimKind::Deadlines => false,
-        ClaimKind::OneGangAtATime | ClaimKind::Share | ClaimKind::Budgets => {
-            claim.outcome != Outcome::NotClaimed
-        }
+        ClaimKind::OneGangAtATime
+        | ClaimKind::Share
+        | ClaimKind::Budgets
+        | ClaimKind::Reservations => claim.outcome != Outcome::NotClaimed,
         ClaimKind::Releases => matches!(claim.outcome, Outcome::Fail | Outcome::NotJudged),
         ClaimKind::CompleteRecord | ClaimKind::WorkConservation | ClaimKind::Throttling => {
             claim.outcome == Outcome::Fail
@@ -153,6 +154,7 @@ pub fn claim_name(kind: ClaimKind) -> &'static str {
         ClaimKind::Share => "Real-time work leaves the rest of every window to others",
         ClaimKind::Releases => "Every task releases its jobs when they are due",
         ClaimKind::Budgets => "Best-effort traffic stays within the budgets",
+        ClaimKind::Reservations => "Each core of a VM stays within its share",
         ClaimKind::Throttling => "Throttled cores run no best-effort work",
         ClaimKind::Deadlines => "Every job finishes by its deadline",
     }
@@ -167,6 +169,7 @@ fn claim_result(claim: &ClaimResult) -> String {
         ClaimKind::Share => "the share limit",
         ClaimKind::Budgets => "budgets",
         ClaimKind::Releases => "the release of jobs",
+        ClaimKind::Reservations => "the reservations",
         ClaimKind::Throttling => "throttling",
         ClaimKind::Deadlines => "the deadlines",
     };
@@ -174,6 +177,12 @@ fn claim_result(claim: &ClaimResult) -> String {
         (Outcome::Fail, ClaimKind::CompleteRecord) => "the record cannot be relied on".into(),
         (Outcome::Fail, ClaimKind::Budgets) => {
             format!("budgets were exceeded {}", count(claim.breaches, "time"))
+        }
+        (Outcome::Fail, ClaimKind::Reservations) => {
+            format!(
+                "reservations were exceeded {}",
+                count(claim.breaches, "time")
+            )
         }
         (Outcome::Fail, _) => format!("{subject} was broken {}", count(claim.breaches, "time")),
         (Outcome::Pass, _) => format!("{subject}: promised and held"),
@@ -189,6 +198,7 @@ pub fn checked(claim: &ClaimResult) -> String {
         ClaimKind::OneGangAtATime | ClaimKind::WorkConservation => "stretch on a core",
         ClaimKind::Share => "window of a partition",
         ClaimKind::Budgets => "period of a core",
+        ClaimKind::Reservations => "period or throttling of a core",
         ClaimKind::Throttling => "throttling",
         ClaimKind::Releases | ClaimKind::Deadlines => "job",
     };

@@ -9,6 +9,7 @@ mod deadlines;
 mod gangs;
 mod instants;
 mod releases;
+mod reservations;
 mod share;
 mod spans;
 mod tolerances;
@@ -43,6 +44,9 @@ pub enum ClaimKind {
     Budgets,
     /// Throttled cores run no best-effort work, and stay throttled.
     Throttling,
+    /// Each core of a VM stays within its share of the VM's reservation, and stands still
+    /// when it is throttled.
+    Reservations,
     /// Every task releases a job in every period. Every case claims it.
     Releases,
     /// Every job finishes by its deadline. Every case claims it.
@@ -98,7 +102,7 @@ pub struct ClaimResult {
 /// The verdict on one case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// Whether the case claims isolation: one gang at a time, or budgets.
+    /// Whether the case claims isolation: one gang at a time, budgets, or reservations.
     pub claims_isolation: bool,
     /// One result for each [`ClaimKind`], in its order.
     pub claims: Vec<ClaimResult>,
@@ -144,6 +148,8 @@ pub fn judge(run: &CaseRun) -> Verdict {
             seen(share::share(run)).into_result(ClaimKind::Share, claims.share.is_some()),
             seen(budgets::budgets(run)).into_result(ClaimKind::Budgets, regulated),
             seen(budgets::throttling(run)).into_result(ClaimKind::Throttling, regulated),
+            seen(reservations::reservations(run))
+                .into_result(ClaimKind::Reservations, !claims.reservations.is_empty()),
             releases::releases(run).into_result(ClaimKind::Releases, true),
             deadlines.into_result(ClaimKind::Deadlines, true),
         ],
@@ -153,7 +159,8 @@ pub fn judge(run: &CaseRun) -> Verdict {
 }
 
 fn claims_isolation(case: &Case) -> bool {
-    case.claims.one_gang_at_a_time || case.claims.budgets.is_some()
+    let claims = &case.claims;
+    claims.one_gang_at_a_time || claims.budgets.is_some() || !claims.reservations.is_empty()
 }
 
 /// The verdict on a section that contradicts itself or has no end: the record
@@ -190,6 +197,7 @@ pub fn unreadable(error: &CaseError) -> Verdict {
             not_judged(ClaimKind::Share),
             not_judged(ClaimKind::Budgets),
             not_judged(ClaimKind::Throttling),
+            not_judged(ClaimKind::Reservations),
             not_judged(ClaimKind::Releases),
             not_judged(ClaimKind::Deadlines),
         ],

@@ -51,6 +51,7 @@ pub fn case() -> Case {
                 period_ns: 1000,
                 quantum_bytes: 64,
             }),
+            reservations: Vec::new(),
         },
         partitions: vec![partition("left", [0, 1]), partition("right", [2, 3])],
         gangs: vec![

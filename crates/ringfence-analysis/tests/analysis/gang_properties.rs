@@ -163,6 +163,7 @@ fn declare(setup: &Setup) -> Case {
             instant_after_ns: setup.instant_after_ns,
             share: None,
             budgets: None,
+            reservations: Vec::new(),
         },
         partitions: vec![Partition {
             name: "all".into(),

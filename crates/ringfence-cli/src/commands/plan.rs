@@ -170,6 +170,7 @@ mod tests {
             instant_after_ns: None,
             share: None,
             budgets: None,
+            reservations: Vec::new(),
         });
         let cases = plan.unwrap().cases;
         cases.iter().map(case_text).collect()

@@ -171,6 +171,7 @@ pub fn claims(scenario: &Scenario, case: &Case, mode: Mode, hand_over_ns: Option
         share: share_claim(scenario, case),
         // Regulated by time: of bytes nothing is known.
         budgets: None,
+        reservations: Vec::new(),
     }
 }
 

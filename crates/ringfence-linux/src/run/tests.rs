@@ -35,6 +35,7 @@ fn history() -> History {
         instant_after_ns: None,
         share: None,
         budgets: None,
+        reservations: Vec::new(),
     };
     History {
         case: Case {

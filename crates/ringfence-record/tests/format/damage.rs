@@ -96,11 +96,11 @@ fn other_files_and_other_versions_are_told_apart() {
     ));
     assert!(matches!(read_all(b"PK").1, Some(RecordError::NotARecord)));
     let mut newer = record(&sample_events());
-    newer[8] = 6;
+    newer[8] = 7;
     let text = read_all(&newer).1.unwrap().to_string();
     assert_eq!(
         text,
-        "this record has format version 6, but this ringfence reads version 5; read it with a newer ringfence"
+        "this record has format version 7, but this ringfence reads version 6; read it with a newer ringfence"
     );
 }
 

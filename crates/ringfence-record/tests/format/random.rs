@@ -20,6 +20,7 @@ prop_compose! {
         (overlap_ns, instant_after_ns) in any::<(Option<u64>, Option<u64>)>(),
         share in option::of(any::<(u64, u64)>()),
         budgets in option::of(any::<(u64, u64)>()),
+        reservations in vec((any_name(), any::<(u64, u64, Vec<(u16, u64)>)>()), 0..3),
         partitions in vec((any_name(), vec(any::<u16>(), 0..4)), 0..3),
         gangs in vec((any_name(), any::<(u16, u8, Option<u64>, Option<u64>)>()), 0..3),
         tasks in vec((any_name(), any::<(u16, u64, u64, u64)>()), 0..3),
@@ -40,6 +41,18 @@ prop_compose! {
                     period_ns,
                     quantum_bytes,
                 }),
+                reservations: reservations
+                    .into_iter()
+                    .map(|(vm, (period_ns, quantum_bytes, shares))| ReservationClaim {
+                        vm,
+                        period_ns,
+                        quantum_bytes,
+                        shares: shares
+                            .into_iter()
+                            .map(|(core, bytes)| CoreShare { core, bytes })
+                            .collect(),
+                    })
+                    .collect(),
             },
             partitions: partitions
                 .into_iter()

@@ -48,6 +48,15 @@ pub fn case(name: &str) -> Case {
                 period_ns: 1000,
                 quantum_bytes: 64,
             }),
+            reservations: vec![ReservationClaim {
+                vm: "writer".into(),
+                period_ns: 1000,
+                quantum_bytes: 640,
+                shares: vec![CoreShare {
+                    core: 1,
+                    bytes: 6400,
+                }],
+            }],
         },
         partitions: vec![Partition {
             name: "all".into(),

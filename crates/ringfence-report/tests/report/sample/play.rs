@@ -115,6 +115,7 @@ impl Made {
                     period_ns: PERIOD_NS,
                     quantum_bytes: AGGRESSOR_BYTES,
                 }),
+                reservations: Vec::new(),
             },
             partitions: vec![Partition {
                 name: "all".into(),
