@@ -13,6 +13,8 @@ pub struct Platform {
     pub frequency_hz: u64,
     /// Costs of the operating system's own work.
     pub os: OsCosts,
+    /// Costs of a hypervisor's own work; `None` where nobody knows them.
+    pub hypervisor: Option<HypervisorCosts>,
     /// Caches and DRAM; `None` for a machine that only measures time, on which
     /// [`crate::model::Program::Compute`] alone can run.
     pub memory: Option<MemorySystem>,
@@ -29,6 +31,16 @@ pub struct OsCosts {
     pub reschedule_latency_ns: u64,
     /// Period of the scheduler tick that shares a core between best-effort threads.
     pub tick_ns: u64,
+}
+
+/// What holding a VM to its reservation costs, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HypervisorCosts {
+    /// What an interrupt that the hypervisor takes costs the guest on that core, from its
+    /// entry to the guest's next instruction.
+    pub interrupt_ns: u64,
+    /// From the memory event that uses up a core's share to that core's interrupt; positive.
+    pub overflow_latency_ns: u64,
 }
 
 /// Everything between a core and its data.

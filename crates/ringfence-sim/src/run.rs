@@ -185,7 +185,14 @@ fn exact_machine(
             platform: platform.name.clone(),
         });
     }
-    let lookahead_ps = platform.os.reschedule_latency_ns * PS_PER_NS;
+    // The soonest that an interrupt follows what leads to it.
+    let latency_ns = match (case.reservations, platform.hypervisor) {
+        (true, Some(costs)) => costs
+            .overflow_latency_ns
+            .min(platform.os.reschedule_latency_ns),
+        _ => platform.os.reschedule_latency_ns,
+    };
+    let lookahead_ps = latency_ns * PS_PER_NS;
     let mut machine = ExactMachine::new(platform, scenario.seed, lookahead_ps)?;
     for thread in workload.threads.iter().filter(|thread| thread.index == 0) {
         let is_best_effort = matches!(thread.class, Class::BestEffort { .. });

@@ -110,6 +110,7 @@ fn platform(random: &mut Random, cores: u16) -> Platform {
         cores,
         frequency_hz: 1_000_000_000,
         os,
+        hypervisor: None,
         memory: None,
     }
 }

@@ -136,10 +136,12 @@ fn simulated(scenario: &Scenario) -> Result<Target, Failure> {
             let text = format!("case `{}`: {text}", case.name);
             Err(Failure::Unsupported(text))
         };
-        if case.reservations {
-            return unsupported(
-                "reservations are not simulated yet; select a case without them (--case)".into(),
-            );
+        if case.reservations && scenario.platform.hypervisor.is_none() {
+            return unsupported(format!(
+                "platform `{}` does not say what a hypervisor costs; add a [hypervisor] table to \
+                 it, or select a case without reservations (--case)",
+                scenario.platform.name
+            ));
         }
         let is_idle = |vm: &Vm| vm.gang.is_none() && vm.best_effort.is_empty();
         let mut vms = case.vms.iter().map(|&vm| &scenario.vms[vm]);

@@ -3,12 +3,14 @@
 use super::dram;
 use crate::diagnostic::Problems;
 use crate::file::platform::{
-    AddressBits, CoreTable, L1Table, LlcTable, MemoryTable, OsTable, PlatformFile, PrefetcherTable,
+    AddressBits, CoreTable, HypervisorTable, L1Table, LlcTable, MemoryTable, OsTable, PlatformFile,
+    PrefetcherTable,
 };
 use crate::file::value::{Count, Size, Time};
 use crate::file::{List, Located};
 use crate::platform::{
-    CoreModel, Inclusion, L1, Llc, MemorySystem, OsCosts, PagePlacement, Platform, Prefetcher,
+    CoreModel, HypervisorCosts, Inclusion, L1, Llc, MemorySystem, OsCosts, PagePlacement, Platform,
+    Prefetcher,
 };
 use crate::quantity::{SIZE, TIME};
 
@@ -30,19 +32,16 @@ pub(crate) fn platform(file: &PlatformFile, problems: &mut Problems) -> Option<P
         cores: file.cores.value.0 as u16,
         frequency_hz: file.frequency.value.0,
         os: os(&file.os.value, problems),
+        hypervisor: file
+            .hypervisor
+            .as_ref()
+            .map(|table| hypervisor(&table.value, problems)),
         memory: file.memory.as_ref().map(|table| memory(table, problems)),
     };
     problems.is_empty().then_some(platform)
 }
 
 fn os(table: &OsTable, problems: &mut Problems) -> OsCosts {
-    let at_most_a_second = |cost: &Located<Time>, problems: &mut Problems| {
-        if cost.value.0 > *TICK_NS.end() {
-            let found = format!("a cost of {}", TIME.format(cost.value.0));
-            problems.report(cost.span, found, "at most 1 s");
-        }
-        cost.value.0
-    };
     let tick = &table.tick;
     if !TICK_NS.contains(&tick.value.0) {
         problems.report(
@@ -57,6 +56,29 @@ fn os(table: &OsTable, problems: &mut Problems) -> OsCosts {
         reschedule_latency_ns: at_most_a_second(&table.reschedule_latency, problems),
         tick_ns: tick.value.0,
     }
+}
+
+fn hypervisor(table: &HypervisorTable, problems: &mut Problems) -> HypervisorCosts {
+    let latency = &table.overflow_latency;
+    if latency.value.0 == 0 {
+        problems.report(
+            latency.span,
+            "a latency of 0 ns",
+            "more, such as \"100 ns\"",
+        );
+    }
+    HypervisorCosts {
+        interrupt_ns: at_most_a_second(&table.interrupt, problems),
+        overflow_latency_ns: at_most_a_second(latency, problems),
+    }
+}
+
+fn at_most_a_second(cost: &Located<Time>, problems: &mut Problems) -> u64 {
+    if cost.value.0 > *TICK_NS.end() {
+        let found = format!("a cost of {}", TIME.format(cost.value.0));
+        problems.report(cost.span, found, "at most 1 s");
+    }
+    cost.value.0
 }
 
 fn memory(table: &Located<MemoryTable>, problems: &mut Problems) -> MemorySystem {

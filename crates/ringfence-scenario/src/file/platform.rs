@@ -24,6 +24,8 @@ file_table! {
         pub frequency: Located<Frequency>,
         /// Costs of the operating system's own work.
         pub os: Located<OsTable>,
+        /// Costs of a hypervisor's own work. Scenarios with reservations need them in a simulation.
+        pub hypervisor: Option<Located<HypervisorTable>>,
         /// Caches and main memory. Left out for a machine that only measures
         /// time, on which `compute` programs alone run.
         pub memory: Option<Located<MemoryTable>>,
@@ -43,6 +45,18 @@ file_table! {
         /// Period of the scheduler tick that shares a core between best-effort
         /// threads; `"1 us"` to `"1 s"`.
         pub tick: Located<Time>,
+    }
+}
+
+file_table! {
+    /// What holding a VM to its reservation costs; at most `"1 s"` each.
+    #[schemars(title = "[hypervisor]")]
+    pub struct HypervisorTable {
+        /// What an interrupt that the hypervisor takes, for the begin of a period or a share
+        /// that is used up, costs the guest on that core.
+        pub interrupt: Located<Time>,
+        /// From the memory event that uses up a core's share to that core's interrupt; not `"0 ns"`.
+        pub overflow_latency: Located<Time>,
     }
 }
 

@@ -381,13 +381,14 @@ impl ExactMachine {
         let TrafficLimit {
             read_lines,
             write_lines,
+            lines,
         } = this.limit;
         let used = &this.traffic.best_effort;
-        if used.read_lines >= read_lines || used.write_lines >= write_lines {
-            this.limit = TrafficLimit {
-                read_lines: u64::MAX,
-                write_lines: u64::MAX,
-            };
+        if used.read_lines >= read_lines
+            || used.write_lines >= write_lines
+            || this.traffic.lines() >= lines
+        {
+            this.limit = TrafficLimit::NONE;
             this.limit_at = self.now + self.clock.cycle_ps;
             self.schedule_core(core);
         }

@@ -39,7 +39,7 @@ pub enum Stop {
         /// When: the first instruction boundary at or after the time asked for.
         time: Picoseconds,
     },
-    /// The best-effort traffic of `core` reached the limit set by [`Machine::set_traffic_limit`];
+    /// The traffic of `core` reached the limit set by [`Machine::set_traffic_limit`];
     /// the core goes on and the limit is disarmed.
     LimitReached {
         /// Core whose counter it is.
@@ -74,6 +74,12 @@ pub struct CoreTraffic {
 }
 
 impl CoreTraffic {
+    /// Lines that moved between the last-level cache and the memory, both ways, of all streams.
+    pub fn lines(&self) -> u64 {
+        let all = self.total();
+        all.read_lines + all.write_lines
+    }
+
     /// Of all streams.
     pub fn total(&self) -> Traffic {
         let (a, b) = (&self.real_time, &self.best_effort);
@@ -86,13 +92,24 @@ impl CoreTraffic {
     }
 }
 
-/// Best-effort traffic at which a core interrupts, as totals of [`Traffic`]; `u64::MAX` is never.
+/// Traffic at which a core interrupts, as totals of [`Traffic`]; `u64::MAX` is never.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TrafficLimit {
-    /// Limit on `read_lines`.
+    /// Limit on `read_lines` of best-effort streams.
     pub read_lines: u64,
-    /// Limit on `write_lines`.
+    /// Limit on `write_lines` of best-effort streams.
     pub write_lines: u64,
+    /// Limit on `read_lines` and `write_lines` together, of all streams.
+    pub lines: u64,
+}
+
+impl TrafficLimit {
+    /// Never.
+    pub const NONE: Self = Self {
+        read_lines: u64::MAX,
+        write_lines: u64::MAX,
+        lines: u64::MAX,
+    };
 }
 
 /// Cores that execute streams.
@@ -134,6 +151,6 @@ pub trait Machine {
     /// Memory accesses that `stream` has issued; `None` on a machine without memory.
     fn executed(&self, stream: StreamId) -> Option<u64>;
 
-    /// Arms the limit of the best-effort traffic of `core`.
+    /// Arms the limit of the traffic of `core`.
     fn set_traffic_limit(&mut self, core: u16, limit: TrafficLimit);
 }

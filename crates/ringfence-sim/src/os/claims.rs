@@ -1,10 +1,13 @@
 //! What a simulated run promises, derived from the platform's costs.
 
-use ringfence_record::event::{BudgetClaim, Claims};
+use ringfence_record::event::{BudgetClaim, Claims, CoreShare, ReservationClaim};
 use ringfence_scenario::model::{Case, Scenario, Scheduling};
 use ringfence_scenario::platform::{MemorySystem, Platform};
+use ringfence_scenario::vm::{Reservation, Vm};
+use ringfence_target::budget::line_bytes;
 use ringfence_target::share::share_claim;
 
+use super::reservations::reserved;
 use crate::time::{PS_PER_NS, cycle_ps};
 
 /// The claims of `case`.
@@ -17,8 +20,35 @@ pub(crate) fn claims(scenario: &Scenario, case: &Case) -> Claims {
         share: share_claim(scenario, case),
         budgets: case.regulation.then(|| BudgetClaim {
             period_ns: scenario.regulation.period_ns,
-            quantum_bytes: quantum_bytes(&scenario.platform),
+            quantum_bytes: quantum_bytes(
+                &scenario.platform,
+                scenario.platform.os.reschedule_latency_ns,
+            ),
         }),
+        reservations: reserved(scenario, case)
+            .into_iter()
+            .map(|(vm, reservation)| reservation_claim(scenario, vm, reservation))
+            .collect(),
+    }
+}
+
+fn reservation_claim(scenario: &Scenario, vm: &Vm, reservation: &Reservation) -> ReservationClaim {
+    let platform = &scenario.platform;
+    let latency_ns = platform
+        .hypervisor
+        .map_or(0, |costs| costs.overflow_latency_ns);
+    let line_bytes = u64::from(line_bytes(scenario));
+    let shares = vm.cores.iter().zip(&reservation.shares);
+    ReservationClaim {
+        vm: vm.name.clone(),
+        period_ns: reservation.period_ns,
+        quantum_bytes: quantum_bytes(platform, latency_ns),
+        shares: shares
+            .map(|(&core, &lines)| CoreShare {
+                core,
+                bytes: lines.saturating_mul(line_bytes),
+            })
+            .collect(),
     }
 }
 
@@ -43,15 +73,15 @@ fn hand_over_ns(platform: &Platform) -> u64 {
 ///
 /// These are the lines under way when the limit is reached (outstanding misses,
 /// waiting stores and prefetches), and what the core can add, at the rate of the
-/// memory bus or of its own issue, until the counter's interrupt arrives. Every
-/// line may push a dirty line out of the L1 and another one out of the LLC, so
-/// twice as many may be written as are read.
-fn quantum_bytes(platform: &Platform) -> u64 {
+/// memory bus or of its own issue, until the counter's interrupt arrives after
+/// its latency. Every line may push a dirty line out of the L1 and another one out
+/// of the LLC, so twice as many may be written as are read.
+fn quantum_bytes(platform: &Platform, interrupt_latency_ns: u64) -> u64 {
     let Some(memory) = &platform.memory else {
         return 0;
     };
     let under_way = lines_under_way(memory);
-    let latency_ps = platform.os.reschedule_latency_ns * PS_PER_NS;
+    let latency_ps = interrupt_latency_ns * PS_PER_NS;
     let issue_ps = cycles_ps(platform, memory.core.issue_cycles);
     let line_ps = bus_line_ps(memory).max(issue_ps).max(1);
     let added = latency_ps.div_ceil(line_ps);

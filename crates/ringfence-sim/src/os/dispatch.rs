@@ -5,11 +5,6 @@ use ringfence_record::event::OffReason;
 use super::{Class, Fault, Os, Timer, number, stream};
 use crate::machine::{Machine, TrafficLimit};
 
-const NO_LIMIT: TrafficLimit = TrafficLimit {
-    read_lines: u64::MAX,
-    write_lines: u64::MAX,
-};
-
 impl<M: Machine> Os<'_, M> {
     /// Gives every best-effort thread a first core: of those that it may use,
     /// the one where fewest wait.
@@ -33,17 +28,24 @@ impl<M: Machine> Os<'_, M> {
     pub(super) fn dispatch(&mut self, core: usize) {
         self.charge(core);
         self.count_runtime(core);
+        if self.is_stopped(core) {
+            self.stop(core);
+            return;
+        }
         let next = match self.pick_real_time(core) {
             Some(thread) => Some(thread),
             None => self.pick_best_effort(core),
         };
-        let mut cost = 0;
+        let state = &mut self.cores[core];
+        // To the guest it never left the core.
+        let stayed = state.stopped.take();
+        let mut cost = std::mem::take(&mut state.hypervisor_ps);
         if std::mem::take(&mut self.cores[core].took_interrupt) {
             cost += self.costs.interrupt;
         }
         if self.cores[core].running != next {
             self.switch(core, next);
-            if next.is_some() {
+            if next.is_some() && next != stayed {
                 cost += self.costs.context_switch;
             }
         }
@@ -54,6 +56,18 @@ impl<M: Machine> Os<'_, M> {
             self.execute(core, thread);
         }
         self.offer_waiting();
+    }
+
+    /// Leaves `core`, whose VM has used its share, without its thread until the next period.
+    /// The guest knows nothing of it: its gang stays, nobody takes its thread, interrupts wait.
+    fn stop(&mut self, core: usize) {
+        if let Some(thread) = self.cores[core].running {
+            self.put_off(core, OffReason::Throttled);
+            self.cores[core].stopped = Some(thread);
+        }
+        let state = &mut self.cores[core];
+        let cost = std::mem::take(&mut state.hypervisor_ps);
+        state.ready_at = state.ready_at.max(self.now) + cost;
     }
 
     /// The real-time thread that `core` may run, if any.
@@ -112,7 +126,8 @@ impl<M: Machine> Os<'_, M> {
         (0..self.cores.len())
             .filter(|&other| other != core)
             .filter_map(|other| {
-                let may_move = |thread| self.may_use(thread, core);
+                let stopped = self.cores[other].stopped;
+                let may_move = |thread| self.may_use(thread, core) && stopped != Some(thread);
                 let (ahead, thread) = self.cores[other].fair.candidate(may_move)?;
                 Some((ahead, other, thread))
             })
@@ -131,6 +146,7 @@ impl<M: Machine> Os<'_, M> {
                 && !state.must_choose
                 && !state.has_offer
                 && !self.is_throttled(core)
+                && !self.is_stopped(core)
                 && self.waiting_for(core).is_some()
         });
         if let Some(core) = taker {
@@ -172,8 +188,12 @@ impl<M: Machine> Os<'_, M> {
     fn execute(&mut self, core: usize, thread: usize) {
         let best_effort = self.is_best_effort(thread);
         let limit = match best_effort {
-            true => self.traffic_limit(core),
-            false => NO_LIMIT,
+            true => self.best_effort_limit(core),
+            false => TrafficLimit::NONE,
+        };
+        let limit = TrafficLimit {
+            lines: self.line_limit(core),
+            ..limit
         };
         if best_effort {
             self.set_tick(core);
@@ -192,7 +212,7 @@ impl<M: Machine> Os<'_, M> {
     }
 
     /// Where the counters of `core` stand when its best-effort thread has used its budget.
-    fn traffic_limit(&self, core: usize) -> TrafficLimit {
+    fn best_effort_limit(&self, core: usize) -> TrafficLimit {
         match &self.regulation {
             Some(regulation) if !regulation.is_throttled(number(core)) => {
                 let used = self.machine.traffic(number(core)).best_effort;
@@ -200,10 +220,22 @@ impl<M: Machine> Os<'_, M> {
                 TrafficLimit {
                     read_lines: used.read_lines.saturating_add(remaining.reads),
                     write_lines: used.write_lines.saturating_add(remaining.writes),
+                    ..TrafficLimit::NONE
                 }
             }
-            _ => NO_LIMIT,
+            _ => TrafficLimit::NONE,
         }
+    }
+
+    /// Where the counters of `core` stand when its VM's vCPU has used its share.
+    fn line_limit(&self, core: usize) -> u64 {
+        if self.reservations.is_throttled(core) {
+            // It goes on only where throttling is broken on purpose.
+            return u64::MAX;
+        }
+        let used = self.machine.traffic(number(core)).lines();
+        let remaining = self.reservations.remaining(core);
+        remaining.map_or(u64::MAX, |remaining| used.saturating_add(remaining))
     }
 
     /// A slice is one tick, and ends only while somebody else waits for the core.
@@ -233,6 +265,11 @@ impl<M: Machine> Os<'_, M> {
             Class::RealTime { core: home, .. } => *home == core,
             Class::BestEffort { cores, .. } => cores.contains(&number(core)),
         }
+    }
+
+    /// Nothing may use `core` before the next period of its VM's reservation.
+    fn is_stopped(&self, core: usize) -> bool {
+        self.fault != Some(Fault::NoThrottle) && self.reservations.is_throttled(core)
     }
 
     /// Best-effort work may not use `core` before the next period.

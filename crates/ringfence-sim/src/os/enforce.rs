@@ -1,4 +1,4 @@
-//! Carries out what the regulator decides: budgets, throttling, and the
+//! Carries out what the regulator and the reservations decide: budgets, throttling, and the
 //! counters behind them.
 
 use ringfence_policy::CpuSet;
@@ -67,18 +67,47 @@ impl<M: Machine> Os<'_, M> {
         }
     }
 
+    /// A period of a VM's reservation begins: each of its cores takes the hypervisor's timer.
+    pub(super) fn begin_period(&mut self, vm: usize) {
+        for core in self.reservations.cores(vm).to_vec() {
+            self.charge(usize::from(core));
+        }
+        self.sample();
+        let next = self.now + self.reservations.period_ps(vm);
+        self.timers.add(next, Timer::Period { vm });
+        for refilled in self.reservations.begin_period(vm) {
+            let core = usize::from(refilled.core);
+            match (refilled.was_throttled, refilled.is_throttled) {
+                (true, false) => self.report_unthrottled(core, UnthrottleReason::Refill),
+                (false, true) => self.report_throttled(core),
+                (true, true) | (false, false) => {}
+            }
+            self.enter_hypervisor(core);
+        }
+    }
+
+    /// The hypervisor takes `core` from its guest for an interrupt.
+    pub(super) fn enter_hypervisor(&mut self, core: usize) {
+        self.cores[core].hypervisor_ps += self.costs.hypervisor;
+        self.cores[core].must_choose = true;
+    }
+
     /// Tells the regulator what best-effort work on `core` has used; whether
     /// the core is out of budget by that.
     pub(super) fn charge(&mut self, core: usize) -> bool {
         let traffic = self.machine.traffic(number(core));
         let meter = &mut self.cores[core].meter;
         meter.read(traffic);
+        let lines_of_vm = meter.take_uncharged_to_vm();
         let lines = meter.take_uncharged();
         let throttled = self
             .regulation
             .as_mut()
             .is_some_and(|regulation| regulation.charge(number(core), lines.read, lines.written));
         if throttled {
+            self.report_throttled(core);
+        }
+        if self.reservations.charge(core, lines_of_vm) {
             self.report_throttled(core);
         }
         throttled

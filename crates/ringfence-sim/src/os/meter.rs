@@ -11,6 +11,8 @@ use crate::machine::CoreTraffic;
 pub(super) struct Meter {
     traffic: CoreTraffic,
     charged: Lines,
+    /// What the core's VM was charged.
+    charged_to_vm: u64,
 }
 
 /// Lines read and written.
@@ -39,6 +41,12 @@ impl Meter {
             read: used.read - charged.read,
             written: used.written - charged.written,
         }
+    }
+
+    /// Lines of all threads, both ways, since the last call.
+    pub(super) fn take_uncharged_to_vm(&mut self) -> u64 {
+        let lines = self.traffic.lines();
+        lines - std::mem::replace(&mut self.charged_to_vm, lines)
     }
 
     /// The totals for the record.

@@ -49,7 +49,8 @@
 //! - A best-effort thread whose core is throttled waits like any other: an idle
 //!   core that it may use takes it, and it goes on there with that core's
 //!   budget. Budgets are per core, as a gang's tolerance is.
-//! - A counter's interrupt takes as long to arrive as one from another core.
+//! - The interrupt of a regulator's counter takes as long to arrive as one from another
+//!   core; that of a reservation's has a latency of its own.
 //! - Without a waiting thread there is no tick, and idle cores take no
 //!   interrupt for the refill.
 
@@ -63,6 +64,7 @@ mod life;
 mod meter;
 mod recorder;
 mod regulation;
+mod reservations;
 mod run_queue;
 mod timers;
 
@@ -71,9 +73,11 @@ pub(crate) use claims::claims;
 use ringfence_policy::CpuSet;
 use ringfence_policy::gang::GangError;
 use ringfence_policy::regulator::RegulatorError;
+use ringfence_policy::reservation::ReservationError;
 use ringfence_record::event::OffReason;
 use ringfence_record::{Section, WriteError};
 use ringfence_scenario::model::{Case, Scenario};
+use ringfence_scenario::platform::HypervisorCosts;
 
 use crate::machine::{Machine, Picoseconds, Stop, StreamId};
 use crate::time::PS_PER_NS;
@@ -82,6 +86,7 @@ use jobs::Jobs;
 use meter::Meter;
 use recorder::Recorder;
 use regulation::Regulation;
+use reservations::Reservations;
 use ringfence_target::workload::{Class, Workload};
 use run_queue::{FairQueue, RealTimeQueue};
 use timers::{Timer, Timers};
@@ -104,6 +109,18 @@ pub enum OsError {
     /// The regulator refuses its settings.
     #[error("the regulator refuses the scenario: {0}")]
     Regulator(#[from] RegulatorError),
+    /// The reservation policy refuses a VM.
+    #[error("the reservation policy refuses the scenario: {0}")]
+    Reservation(#[from] ReservationError),
+    /// Nobody knows what holding a VM to its reservation costs.
+    #[error(
+        "platform `{platform}` has no [hypervisor] table, but the case holds VMs to their \
+         reservations; state what an interrupt of the hypervisor costs there"
+    )]
+    NoHypervisor {
+        /// Name of the platform.
+        platform: String,
+    },
     /// The record refuses an event.
     #[error("{0}")]
     Record(#[from] WriteError),
@@ -116,6 +133,10 @@ struct Costs {
     interrupt: Picoseconds,
     latency: Picoseconds,
     tick: Picoseconds,
+    /// An interrupt that the hypervisor takes.
+    hypervisor: Picoseconds,
+    /// From the event that uses up a share to the hypervisor's interrupt.
+    overflow: Picoseconds,
 }
 
 /// One core as the operating system sees it.
@@ -129,6 +150,10 @@ struct Core {
     must_choose: bool,
     /// It took an interrupt since it chose last.
     took_interrupt: bool,
+    /// What the hypervisor took from it since it chose last.
+    hypervisor_ps: Picoseconds,
+    /// The thread that it had when its VM's share was used up, until it goes on.
+    stopped: Option<usize>,
     /// A best-effort thread is on offer to it, and the interrupt is under way.
     has_offer: bool,
     /// Priority under which the gang policy has it down as running.
@@ -184,6 +209,7 @@ pub struct Os<'a, M> {
     /// When each partition's share timer is set.
     share_timer: Vec<Option<Picoseconds>>,
     regulation: Option<Regulation>,
+    reservations: Reservations,
     sampled_at: Option<Picoseconds>,
     recorder: Recorder,
 }
@@ -201,6 +227,19 @@ impl<'a, M: Machine> Os<'a, M> {
         fault: Option<Fault>,
     ) -> Result<Self, OsError> {
         let platform = &scenario.platform;
+        let reserved = reservations::reserved(scenario, case);
+        let hypervisor = match (platform.hypervisor, reserved.is_empty()) {
+            (Some(costs), _) => costs,
+            (None, true) => HypervisorCosts {
+                interrupt_ns: 0,
+                overflow_latency_ns: 0,
+            },
+            (None, false) => {
+                return Err(OsError::NoHypervisor {
+                    platform: platform.name.clone(),
+                });
+            }
+        };
         let cores = usize::from(platform.cores);
         let mut partition_of = vec![None; cores];
         for (index, partition) in scenario.partitions.iter().enumerate() {
@@ -224,6 +263,8 @@ impl<'a, M: Machine> Os<'a, M> {
                 interrupt: platform.os.interrupt_ns * PS_PER_NS,
                 latency: platform.os.reschedule_latency_ns * PS_PER_NS,
                 tick: platform.os.tick_ns * PS_PER_NS,
+                hypervisor: hypervisor.interrupt_ns * PS_PER_NS,
+                overflow: hypervisor.overflow_latency_ns * PS_PER_NS,
             },
             line_bytes: ringfence_target::budget::line_bytes(scenario),
             now: 0,
@@ -241,6 +282,7 @@ impl<'a, M: Machine> Os<'a, M> {
             share_timer: vec![None; gangs.len()],
             gangs,
             regulation,
+            reservations: Reservations::new(&reserved, platform.cores)?,
             sampled_at: None,
             recorder: Recorder::default(),
         })
@@ -264,12 +306,11 @@ impl<'a, M: Machine> Os<'a, M> {
                     self.advance(time);
                     let core = &mut self.cores[usize::from(core)];
                     core.executing = false;
-                    core.took_interrupt = true;
                     core.must_choose = true;
                 }
                 Stop::LimitReached { core, time } => {
                     self.advance(time);
-                    self.interrupt_later(usize::from(core));
+                    self.limit_reached(usize::from(core));
                 }
                 Stop::Horizon => {
                     self.advance(horizon);
@@ -294,6 +335,10 @@ impl<'a, M: Machine> Os<'a, M> {
         }
         if let Some(regulation) = &self.regulation {
             self.timers.add(regulation.period_ps, Timer::Refill);
+        }
+        for vm in 0..self.reservations.len() {
+            let first = self.reservations.period_ps(vm);
+            self.timers.add(first, Timer::Period { vm });
         }
         let first_sample = self.scenario.observe.counters_every_ns * PS_PER_NS;
         self.timers.add(first_sample, Timer::Sample);
@@ -326,6 +371,8 @@ impl<'a, M: Machine> Os<'a, M> {
         while let Some(timer) = self.timers.pop_due(self.now) {
             match timer {
                 Timer::Refill => self.refill(),
+                Timer::Period { vm } => self.begin_period(vm),
+                Timer::Overflow { core } => self.enter_hypervisor(core),
                 Timer::Release { task } => self.release(task),
                 Timer::Share { partition } => self.share_timer_fires(partition),
                 Timer::Tick { core } => {
@@ -369,6 +416,16 @@ impl<'a, M: Machine> Os<'a, M> {
     fn interrupt(&mut self, core: usize) {
         self.cores[core].took_interrupt = true;
         self.cores[core].must_choose = true;
+    }
+
+    /// The traffic of `core` reached its limit: an interrupt is on its way.
+    fn limit_reached(&mut self, core: usize) {
+        if self.reservations.is_reserved(core) {
+            let at = self.now + self.costs.overflow;
+            self.timers.add(at, Timer::Overflow { core });
+        } else {
+            self.interrupt_later(core);
+        }
     }
 
     /// An interrupt is on its way to `core`.

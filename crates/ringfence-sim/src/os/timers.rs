@@ -9,6 +9,16 @@ use crate::machine::Picoseconds;
 pub(super) enum Timer {
     /// The regulator's period begins anew, before anything else uses the new budgets.
     Refill,
+    /// The reservation of a VM begins another period, before anything uses its new budget.
+    Period {
+        /// Index of the VM.
+        vm: usize,
+    },
+    /// The interrupt of a core's traffic counter reaches the hypervisor.
+    Overflow {
+        /// Core that takes it.
+        core: usize,
+    },
     /// A task's next job is released.
     Release {
         /// Index of the task.

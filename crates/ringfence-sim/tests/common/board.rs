@@ -27,6 +27,7 @@ pub fn board(cores: u16) -> Platform {
             reschedule_latency_ns: 0,
             tick_ns: 1_000_000,
         },
+        hypervisor: None,
         memory: Some(MemorySystem {
             line_bytes: LINE_BYTES as u32,
             core: CoreModel {

@@ -45,6 +45,7 @@ pub fn assemble(
             cores: partitions.iter().map(|p| p.cores.len() as u16).sum(),
             frequency_hz: 1_000_000_000,
             os,
+            hypervisor: None,
             memory: None,
         },
         duration_ns: DURATION_NS,

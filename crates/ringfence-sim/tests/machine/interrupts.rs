@@ -170,7 +170,7 @@ fn a_traffic_limit_is_reported_once_when_it_is_reached() {
         0,
         TrafficLimit {
             read_lines: 1000,
-            write_lines: u64::MAX,
+            ..TrafficLimit::NONE
         },
     );
     let Stop::LimitReached { core: 0, time } = machine.run_until(Picoseconds::MAX) else {
@@ -184,7 +184,7 @@ fn a_traffic_limit_is_reported_once_when_it_is_reached() {
         0,
         TrafficLimit {
             read_lines: 1000,
-            write_lines: u64::MAX,
+            ..TrafficLimit::NONE
         },
     );
     let Stop::LimitReached {

@@ -143,10 +143,7 @@ impl Core {
             wake_at: NEVER,
             stream: 0,
             traffic: CoreTraffic::default(),
-            limit: TrafficLimit {
-                read_lines: u64::MAX,
-                write_lines: u64::MAX,
-            },
+            limit: TrafficLimit::NONE,
             limit_at: NEVER,
         })
     }
