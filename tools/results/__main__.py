@@ -7,6 +7,7 @@ that takes long only one figure and the files that it was made from are compared
 
 import sys
 
+import h_mbr
 import network
 import platforms
 import schedules
@@ -20,6 +21,7 @@ def main():
     for file, source in (
         ("rt-gang.md", schedules),
         ("platforms.md", platforms),
+        ("h-mbr.md", h_mbr),
         ("rt-gang-network.md", network),
     ):
         path = PAGES / file
