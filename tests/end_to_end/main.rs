@@ -6,6 +6,7 @@ mod calibrate;
 mod commands;
 mod corpus;
 mod doctor;
+mod hyp;
 mod interruption;
 mod portable;
 mod ringfence;

@@ -35,6 +35,9 @@ pub enum Command {
     Plan(Plan),
     /// Run a scenario into a record and judge it
     Run(Run),
+    /// Build the hypervisor for the VMs of a scenario
+    #[command(subcommand)]
+    Hyp(Hyp),
     /// Report a record: terminal, HTML, Perfetto, CSV, JSON
     Report(Report),
     /// Compare two records
@@ -169,6 +172,8 @@ pub enum Target {
     Sim,
     /// On this machine: needs root
     Linux,
+    /// VMs under our hypervisor, in QEMU
+    Hyp,
 }
 
 /// Who keeps gangs apart on this machine.
@@ -237,6 +242,34 @@ pub enum Fault {
     LowerGangRuns,
     /// The regulator never throttles
     NeverThrottle,
+    /// The hypervisor's table has an event more for each VM than is reserved; --target hyp only
+    OneEventMore,
+}
+
+/// `ringfence hyp`
+#[derive(Debug, Subcommand)]
+pub enum Hyp {
+    /// Write an image that a board's boot loader takes: the hypervisor with a scenario's VMs
+    Image(HypImage),
+}
+
+/// `ringfence hyp image`
+#[derive(Debug, Args)]
+pub struct HypImage {
+    /// Scenario file; its platform is the board
+    pub scenario: PathBuf,
+    /// Where to write the image, an ELF file
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// The case whose VMs and reservations are built in [default: the only one]
+    #[arg(long, value_name = "NAME")]
+    pub case: Option<String>,
+    /// Trace what happens to vCPUs into the last 2 MiB of the board's memory
+    #[arg(long)]
+    pub trace: bool,
+    /// Print what was built as JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `ringfence report`

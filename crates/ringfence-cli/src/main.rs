@@ -45,6 +45,7 @@ fn dispatch(command: Command) -> Result<Outcome, Failure> {
         Command::Import(arguments) => commands::import::run(&arguments),
         Command::Plan(arguments) => commands::plan::run(&arguments),
         Command::Run(arguments) => commands::run::run(&arguments),
+        Command::Hyp(arguments) => commands::hyp::run(&arguments),
         Command::Report(arguments) => commands::report::run(&arguments),
         Command::Compare(arguments) => commands::compare::run(&arguments),
         Command::Analyze(arguments) => commands::analyze::run(&arguments),

@@ -10,6 +10,7 @@ pub mod enforce;
 pub mod exec;
 pub mod generate;
 pub mod guard;
+pub mod hyp;
 pub mod import;
 pub mod join;
 #[cfg(test)]

@@ -2,10 +2,12 @@
 
 use ringfence_analysis::cache_share::ranges;
 use ringfence_analysis::duration::readable;
+use ringfence_hyp::image::Configuration;
 use ringfence_linux::run::Mode;
 use ringfence_scenario::model::Scenario;
 use ringfence_scenario::{Disk, quantity};
 use ringfence_target::plan::{BudgetPlan, CasePlan, Plan, RegulatedBy, VmPlan};
+use serde::Serialize;
 
 use crate::arguments;
 use crate::commands::selection;
@@ -23,16 +25,56 @@ pub fn run(arguments: &arguments::Plan) -> Result<Outcome, Failure> {
 /// Prints the plan of a scenario.
 pub fn show(scenario: &Scenario, target: &Target, json: bool) -> Result<Outcome, Failure> {
     let plan = target.plan(scenario)?;
+    let built = match target {
+        Target::Hyp => ringfence_hyp::run::plan(scenario)?,
+        Target::Sim | Target::Linux(_) => Vec::new(),
+    };
     if json {
-        print_json(&plan)?;
+        print_json(&PlanWithImages {
+            images: built.iter().map(ImagePlan::of).collect(),
+            plan,
+        })?;
     } else {
         print_text(&text(&plan, target))?;
+        for image in &built {
+            let image = ImagePlan::of(image);
+            print_text(&format!("\n{}\n{}\n", image.table, image.command))?;
+        }
     }
     Ok(Outcome::Pass)
 }
 
+/// A plan, and what a hypervisor would be built with.
+#[derive(Debug, Serialize)]
+struct PlanWithImages {
+    #[serde(flatten)]
+    plan: Plan,
+    /// One for each case; none on other targets.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    images: Vec<ImagePlan>,
+}
+
+/// An image that would be built and run.
+#[derive(Debug, Serialize)]
+struct ImagePlan {
+    /// The table of the hypervisor, a C source.
+    table: String,
+    /// How it would be run.
+    command: String,
+}
+
+impl ImagePlan {
+    fn of(configuration: &Configuration) -> Self {
+        Self {
+            table: configuration.table(),
+            command: ringfence_hyp::run::command_line(configuration),
+        }
+    }
+}
+
 fn text(plan: &Plan, target: &Target) -> String {
     let (place, simulated) = match target {
+        Target::Hyp => (format!("the hypervisor on {}", plan.platform), ""),
         Target::Sim => (format!("the modelled {}", plan.platform), " simulated"),
         Target::Linux(linux) => {
             let (mode, wake_ups) = (linux.mode, linux.wake_ups);

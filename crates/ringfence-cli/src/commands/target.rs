@@ -19,6 +19,8 @@ pub enum Target {
     Sim,
     /// On this machine.
     Linux(Linux),
+    /// Under our hypervisor, in QEMU.
+    Hyp,
 }
 
 /// How it is run on this machine; see [`ringfence_linux::run::RunOptions`].
@@ -41,32 +43,22 @@ impl Target {
     /// A flag of another target, no time, or a scenario that cannot be run there.
     pub fn of(choice: &TargetChoice, scenario: &Scenario) -> Result<Self, Failure> {
         let wrong = |problem: String| Failure::Error(format!("--hand-over: {problem}"));
-        let is_simulated = choice.target == arguments::Target::Sim;
-        if is_simulated && choice.gang_scheduler.is_some() {
-            return Err(Failure::Error(
-                "--gang-scheduler: found it with --target sim, which has one only; use --target linux"
-                    .into(),
-            ));
-        }
-        if is_simulated && choice.wake_ups.is_some() {
-            return Err(Failure::Error(
-                "--wake-ups: found it with --target sim, which knows all of them; use --target linux"
-                    .into(),
-            ));
-        }
-        if is_simulated && choice.regulate_by.is_some() {
-            return Err(Failure::Error(
-                "--regulate-by: found it with --target sim, which counts all traffic; use --target linux"
-                    .into(),
-            ));
-        }
+        refuse_linux_flags(choice)?;
         let hand_over_ns = choice.hand_over.as_deref().map(|text| {
             quantity::parse_command_line_time(text).map_err(|problem| wrong(problem.to_string()))
         });
         match (choice.target, hand_over_ns.transpose()?) {
             (arguments::Target::Sim, None) => simulated(scenario),
+            (arguments::Target::Hyp, None) => {
+                ringfence_hyp::run::plan(scenario)?;
+                Ok(Self::Hyp)
+            }
             (arguments::Target::Sim, Some(_)) => Err(wrong(
                 "found it with --target sim, which knows it from the platform; use --target linux"
+                    .into(),
+            )),
+            (arguments::Target::Hyp, Some(_)) => Err(wrong(
+                "found it with --target hyp, where nothing is handed over; use --target linux"
                     .into(),
             )),
             (arguments::Target::Linux, hand_over_ns) => {
@@ -86,6 +78,7 @@ impl Target {
         match self {
             Self::Sim => "sim",
             Self::Linux(_) => "linux",
+            Self::Hyp => "hyp",
         }
     }
 
@@ -114,6 +107,10 @@ impl Target {
             Self::Linux(linux) => Plan::of(scenario, linux.regulated_by(), |case| {
                 ringfence_linux::run::claims(scenario, case, linux.mode, linux.hand_over_ns)
             }),
+            // Guests do what they do: the work of a simulation is not theirs.
+            Self::Hyp => Plan::of(&without_work(scenario), RegulatedBy::Nothing, |case| {
+                ringfence_hyp::record::claims(scenario, case)
+            }),
         };
         plan.map_err(|error| Failure::Error(error.to_string()))
     }
@@ -127,6 +124,46 @@ impl Linux {
             _ => RegulatedBy::Time,
         }
     }
+}
+
+/// Flags of which only Linux has more than one value.
+fn refuse_linux_flags(choice: &TargetChoice) -> Result<(), Failure> {
+    let (name, whys) = match choice.target {
+        arguments::Target::Linux => return Ok(()),
+        arguments::Target::Sim => {
+            let whys = ["has one only", "knows all of them", "counts all traffic"];
+            ("sim", whys)
+        }
+        arguments::Target::Hyp => {
+            let whys = [
+                "has no gangs",
+                "has no threads",
+                "counts what its platform says",
+            ];
+            ("hyp", whys)
+        }
+    };
+    let given = [
+        ("--gang-scheduler", choice.gang_scheduler.is_some()),
+        ("--wake-ups", choice.wake_ups.is_some()),
+        ("--regulate-by", choice.regulate_by.is_some()),
+    ];
+    match given.iter().zip(whys).find(|((_, is_given), _)| *is_given) {
+        Some(((flag, _), why)) => Err(Failure::Error(format!(
+            "{flag}: found it with --target {name}, which {why}; use --target linux"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// The scenario with no work of a simulation.
+fn without_work(scenario: &Scenario) -> Scenario {
+    let mut scenario = scenario.clone();
+    for case in &mut scenario.cases {
+        case.gangs.clear();
+        case.best_effort.clear();
+    }
+    scenario
 }
 
 /// The simulator, if it does all that the scenario says.

@@ -1,5 +1,6 @@
 //! `ringfence run`: a scenario into a record, and its verdict.
 
+mod hyp;
 mod linux;
 mod sim;
 
@@ -7,11 +8,12 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use ringfence_hyp::HypError;
 use ringfence_record::Writer;
 use ringfence_record::event::{Header, Input};
 use ringfence_scenario::model::Scenario;
 
-use crate::arguments::Run;
+use crate::arguments::{Fault, Run};
 use crate::commands::target::{Target, linux_failure};
 use crate::commands::{plan, report, selection};
 use crate::inputs::Inputs;
@@ -26,9 +28,10 @@ pub fn run(arguments: &Run) -> Result<Outcome, Failure> {
     if arguments.dry_run {
         return plan::show(&scenario, &target, arguments.json);
     }
-    if let (Target::Linux(_), Some(flag)) = (&target, simulated_only(arguments)) {
+    if let Some(flag) = flag_of_another(arguments, &target) {
         return Err(Failure::Error(format!(
-            "{flag}: found it with --target linux, expected it with --target sim only"
+            "{flag}: found it with --target {}, which does not have it",
+            target.name()
         )));
     }
     let output = arguments
@@ -74,6 +77,12 @@ fn record(
         Target::Sim => sim::run(scenario, arguments, &bars, &mut writer).map_err(|e| failed(&e)),
         Target::Linux(linux) => linux::run(scenario, linux, &bars, &mut writer)
             .map_err(|error| linux_failure(error, failed)),
+        Target::Hyp => {
+            hyp::run(scenario, arguments, output, &bars, &mut writer).map_err(|error| match error {
+                HypError::Unsupported(text) => Failure::Unsupported(text),
+                other => failed(&other),
+            })
+        }
     };
     bars.clear();
     result?;
@@ -109,11 +118,17 @@ fn overrides(arguments: &Run) -> Vec<String> {
     overrides
 }
 
-/// A flag that only a simulation has.
-fn simulated_only(arguments: &Run) -> Option<&'static str> {
+/// A flag of the command line that the target does not have.
+fn flag_of_another(arguments: &Run, target: &Target) -> Option<&'static str> {
+    let of_hypervisor = matches!(arguments.inject, Some(Fault::OneEventMore));
+    let has_fault = match target {
+        Target::Sim => !of_hypervisor,
+        Target::Linux(_) => false,
+        Target::Hyp => of_hypervisor,
+    };
     match (arguments.jobs, arguments.inject) {
-        (Some(_), _) => Some("--jobs"),
-        (_, Some(_)) => Some("--inject"),
+        (Some(_), _) if !matches!(target, Target::Sim) => Some("--jobs"),
+        (_, Some(_)) if !has_fault => Some("--inject"),
         _ => None,
     }
 }
@@ -127,6 +142,10 @@ fn header(
     let (platform, kernel) = match target {
         Target::Sim => (scenario.platform.name.clone(), None),
         Target::Linux(_) => (linux::machine(), Some(linux::kernel())),
+        Target::Hyp => {
+            let hypervisor = "ringfence hypervisor in QEMU";
+            (scenario.platform.name.clone(), Some(hypervisor.into()))
+        }
     };
     Header {
         target: target.name().into(),

@@ -21,9 +21,10 @@ pub fn run<W: Write + Send>(
     let options = RunOptions {
         threads: arguments.jobs.unwrap_or_else(machine_threads).max(1),
         progress: &|progress| bars.reached(progress.case, progress.simulated_ns),
-        fault: arguments.inject.map(|fault| match fault {
-            arguments::Fault::LowerGangRuns => Fault::IgnoreBlock,
-            arguments::Fault::NeverThrottle => Fault::NoThrottle,
+        fault: arguments.inject.and_then(|fault| match fault {
+            arguments::Fault::LowerGangRuns => Some(Fault::IgnoreBlock),
+            arguments::Fault::NeverThrottle => Some(Fault::NoThrottle),
+            arguments::Fault::OneEventMore => None,
         }),
     };
     ringfence_sim::run::run(scenario, &options, writer)

@@ -1,0 +1,96 @@
+//! Boards that the hypervisor has a descriptor of.
+
+use std::ops::Range;
+
+use crate::{HypError, sources};
+
+/// The board that QEMU emulates: its machine `virt`.
+pub const QEMU_VIRT: &str = "qemu-virt";
+/// From where the hypervisor is linked to, it and its tables have this; in bytes.
+const HYPERVISOR_BYTES: u64 = 14 << 20;
+
+/// What is known of a board, from its descriptor in `hyp/platform`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Board {
+    /// Name: that of the platform in a scenario.
+    pub name: &'static str,
+    /// Number of cores.
+    pub cores: u16,
+    /// Addresses of its RAM.
+    pub ram: Range<u64>,
+    /// Where the hypervisor is linked to, and entered.
+    pub link: u64,
+    /// What of the RAM is the hypervisor's and the firmware's.
+    pub reserved: Range<u64>,
+}
+
+impl Board {
+    /// The board with this name.
+    ///
+    /// # Errors
+    /// There is none, with those that there are.
+    pub fn named(name: &str) -> Result<Self, HypError> {
+        let known = sources::folders("hyp/platform");
+        let Some(name) = known.iter().find(|known| **known == name) else {
+            return Err(HypError::Unsupported(format!(
+                "the hypervisor does not know the platform `{name}`; it knows {}",
+                known.join(", ")
+            )));
+        };
+        let folder = format!("hyp/platform/{name}");
+        let number = |file: &str, key: &str| {
+            let text = sources::text(&format!("{folder}/{file}")).unwrap_or_default();
+            number_after(text, key).ok_or_else(|| {
+                HypError::Failed(format!("{folder}/{file}: found no number after `{key}`"))
+            })
+        };
+        let start = number("platform.c", ".memory =")?;
+        let link = number("platform.mk", "LINK_ADDRESS :=")?;
+        Ok(Self {
+            name,
+            cores: number("platform.c", ".cores =")? as u16,
+            link,
+            ram: start..start + number("platform.c", ".memory_size =")?,
+            reserved: start.min(link)..link + HYPERVISOR_BYTES,
+        })
+    }
+}
+
+/// The number that follows `key`, decimal or hexadecimal.
+fn number_after(text: &str, key: &str) -> Option<u64> {
+    let (_, rest) = text.split_once(key)?;
+    let word = rest.trim_start().split([',', '\n', ' ']).next()?;
+    match word.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => word.parse().ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_board_is_what_its_descriptor_says() {
+        let board = Board::named(QEMU_VIRT).unwrap();
+        assert_eq!(board.cores, 4);
+        assert_eq!(board.ram, 0x4000_0000..0x8000_0000);
+        assert_eq!(board.link, 0x4020_0000);
+        assert_eq!(board.reserved, 0x4000_0000..0x4100_0000);
+    }
+
+    #[test]
+    fn an_unknown_board_is_refused_with_those_that_are_known() {
+        let error = Board::named("zcu105").unwrap_err();
+        assert!(matches!(error, HypError::Unsupported(_)));
+        assert!(error.to_string().contains("qemu-virt"), "{error}");
+    }
+
+    #[test]
+    fn every_board_can_be_read() {
+        for name in sources::folders("hyp/platform") {
+            let board = Board::named(name).unwrap();
+            assert!(board.cores > 0 && !board.ram.is_empty(), "{board:?}");
+        }
+    }
+}

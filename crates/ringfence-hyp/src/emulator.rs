@@ -1,0 +1,123 @@
+//! QEMU's machine `virt` with an image, in virtual time.
+
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use tempfile::TempDir;
+
+use crate::HypError;
+use crate::board::Board;
+use crate::layout::TRACE_BYTES;
+
+const PROGRAM: &str = "qemu-system-aarch64";
+/// Cores run in turns, which end when a core sets a timer and else at the next timer of any: one
+/// that is busy and sets none would take the whole periods of those that have just set theirs. A
+/// device's timer of this period ends turns, too; in microseconds. After each timer the first core
+/// is served first: one that is busy and never yields is better not before others.
+const TURN_US: u32 = 50;
+
+/// A machine that runs.
+#[derive(Debug)]
+pub(crate) struct Machine {
+    process: Child,
+    folder: TempDir,
+}
+
+impl Machine {
+    /// Turns a machine on that boots `image` and traces.
+    pub(crate) fn start(image: &[u8], board: &Board) -> Result<Self, HypError> {
+        let failed = |error| HypError::Failed(format!("a folder for the machine: {error}"));
+        let folder = TempDir::with_prefix("ringfence-machine-").map_err(failed)?;
+        let path = folder.path().join("image.elf");
+        fs::write(&path, image).map_err(|error| HypError::file(&path, error))?;
+        let trace = folder.path().join("trace");
+        let made = File::create(&trace).and_then(|file| file.set_len(TRACE_BYTES));
+        made.map_err(|error| HypError::file(&trace, error))?;
+        let process = Command::new(PROGRAM)
+            .args(arguments(folder.path(), board))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| {
+                HypError::Unsupported(format!(
+                    "`{PROGRAM}` is needed to run the hypervisor and does not start ({error}); on \
+                     Debian and Ubuntu: apt-get install qemu-system-arm"
+                ))
+            })?;
+        Ok(Self { process, folder })
+    }
+
+    /// The file that is the memory of the trace.
+    pub(crate) fn trace(&self) -> PathBuf {
+        self.folder.path().join("trace")
+    }
+
+    /// What it has printed so far.
+    pub(crate) fn console(&self) -> String {
+        let bytes = fs::read(self.folder.path().join("console")).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).replace('\r', "")
+    }
+
+    /// Whether it has turned itself off.
+    ///
+    /// # Errors
+    /// QEMU has failed.
+    pub(crate) fn is_off(&mut self) -> Result<bool, HypError> {
+        let failed = |error| HypError::Failed(format!("{PROGRAM}: {error}"));
+        let Some(status) = self.process.try_wait().map_err(failed)? else {
+            return Ok(false);
+        };
+        if status.success() {
+            return Ok(true);
+        }
+        let mut said = String::new();
+        if let Some(errors) = &mut self.process.stderr {
+            // What it says is worth having, and its status is reason enough without it.
+            let _ = errors.read_to_string(&mut said);
+        }
+        Err(HypError::Failed(format!(
+            "{PROGRAM} failed ({status}): {}",
+            said.trim()
+        )))
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        // It may have ended by itself; either way it is gone then.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The command as it would be typed, with names of files in a folder that is made for the run.
+pub(crate) fn command_line(board: &Board) -> String {
+    let arguments = arguments(Path::new("MACHINE"), board);
+    format!("{PROGRAM} {}", arguments.join(" "))
+}
+
+fn arguments(folder: &Path, board: &Board) -> Vec<String> {
+    let ram_bytes = board.ram.end - board.ram.start;
+    let file = |name: &str| folder.join(name).display().to_string();
+    let words = format!(
+        "-M virt,virtualization=on,gic-version=3 -cpu cortex-a53 -smp {cores} -m {all}M \
+         -object memory-backend-ram,id=ram,size={rest} \
+         -object memory-backend-file,id=trace,size={TRACE_BYTES},share=on,mem-path={trace} \
+         -numa node,cpus=0-{last},memdev=ram -numa node,memdev=trace \
+         -accel tcg,thread=single -icount shift=0,sleep=off \
+         -netdev hubport,id=none,hubid=0 \
+         -object filter-buffer,id=turns,netdev=none,interval={TURN_US} \
+         -nodefaults -no-user-config -display none -serial file:{console} -kernel {image}",
+        cores = board.cores,
+        last = board.cores - 1,
+        all = ram_bytes >> 20,
+        rest = ram_bytes - TRACE_BYTES,
+        trace = file("trace"),
+        console = file("console"),
+        image = file("image.elf"),
+    );
+    words.split(' ').map(str::to_owned).collect()
+}

@@ -1,0 +1,245 @@
+//! Builds a bootable image: the hypervisor, configured, and all that its VMs boot.
+
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use ringfence_scenario::model::{Case, Scenario};
+use ringfence_scenario::vm::Vm;
+use tempfile::TempDir;
+
+use crate::board::Board;
+use crate::guest::{self, Contents, Loaded};
+use crate::layout;
+use crate::table::{TableVm, table};
+use crate::{HypError, sources};
+
+const COMPILER: &str = "aarch64-linux-gnu-gcc";
+/// ELF (System V ABI, chapter 4 and 5): an executable for AArch64 (machine 183), of 64 bits.
+const ELF_IDENT: [u8; 16] = *b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0";
+const ELF_HEADER_BYTES: usize = 64;
+const ELF_SEGMENT_BYTES: usize = 56;
+const ELF_ALIGNMENT: u64 = 4096;
+
+/// A case, ready to be built for a board.
+#[derive(Debug, Clone)]
+pub struct Configuration {
+    /// What it is for.
+    pub board: Board,
+    /// Its VMs, placed.
+    pub vms: Vec<TableVm>,
+    /// Where it traces to, if it does.
+    pub trace: Option<Range<u64>>,
+    title: String,
+    guests: Vec<Loaded>,
+}
+
+impl Configuration {
+    /// The VMs of `case` on the platform of `scenario`; what they boot is read.
+    ///
+    /// # Errors
+    /// The board, a VM or an image cannot be used.
+    pub fn of(scenario: &Scenario, case: &Case, traced: bool) -> Result<Self, HypError> {
+        if case.vms.is_empty() {
+            return Err(HypError::Unsupported(format!(
+                "case `{}`: the hypervisor runs VMs, but the scenario has none; write its work as \
+                 [[vm]], or run it on another target",
+                case.name
+            )));
+        }
+        let board = Board::named(&scenario.platform.name)?;
+        if scenario.platform.cores != board.cores {
+            return Err(HypError::Failed(format!(
+                "the platform `{}` of the scenario has {} cores, but the board has {}",
+                board.name, scenario.platform.cores, board.cores
+            )));
+        }
+        let vms: Vec<&Vm> = case.vms.iter().map(|&vm| &scenario.vms[vm]).collect();
+        refuse_devices(&vms)?;
+        let guests: Vec<Loaded> = vms
+            .iter()
+            .map(|vm| guest::load(vm))
+            .collect::<Result<_, _>>()?;
+        let addresses = layout::place(&vms, &board)?;
+        let place = |((vm, guest), address): ((&&Vm, &Loaded), u64)| {
+            let ram = vm.memory.expect("a VM with RAM: it is placed");
+            TableVm {
+                name: vm.name.clone(),
+                cores: vm.cores.clone(),
+                entry: guest.entry,
+                arguments: guest.arguments.clone(),
+                guest_address: ram.guest_address,
+                address,
+                size_bytes: ram.size_bytes,
+                reservation: vm.reservation.clone().filter(|_| case.reservations),
+            }
+        };
+        Ok(Self {
+            vms: vms.iter().zip(&guests).zip(addresses).map(place).collect(),
+            trace: traced.then(|| layout::trace(&board)),
+            title: format!("{}, case `{}`", scenario.name, case.name),
+            board,
+            guests,
+        })
+    }
+
+    /// Gives each VM that is held to a reservation an event more than it has reserved.
+    pub(crate) fn give_one_event_more(&mut self) {
+        for vm in &mut self.vms {
+            if let Some(reservation) = &mut vm.reservation {
+                reservation.budget_events += 1;
+            }
+        }
+    }
+
+    /// The table that the hypervisor is built with.
+    pub fn table(&self) -> String {
+        table(&self.title, &self.vms, self.trace.as_ref())
+    }
+}
+
+fn refuse_devices(vms: &[&Vm]) -> Result<(), HypError> {
+    match vms.iter().find(|vm| !vm.devices.is_empty()) {
+        Some(vm) => Err(HypError::Unsupported(format!(
+            "the VM `{}` has a device of its own, `{}`; the hypervisor gives VMs none yet",
+            vm.name, vm.devices[0].name
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// The sources of the hypervisor and what is built of them, in a folder of their own.
+#[derive(Debug)]
+pub struct Builder {
+    folder: TempDir,
+}
+
+impl Builder {
+    /// Unpacks the sources.
+    ///
+    /// # Errors
+    /// There is no compiler or no room.
+    pub fn new() -> Result<Self, HypError> {
+        for tool in [COMPILER, "make"] {
+            let found = Command::new(tool)
+                .arg("--version")
+                .stdout(Stdio::null())
+                .status();
+            if found.is_err() {
+                return Err(HypError::Unsupported(format!(
+                    "`{tool}` is needed to build the hypervisor and is not installed; on Debian \
+                     and Ubuntu: apt-get install gcc-aarch64-linux-gnu make"
+                )));
+            }
+        }
+        let failed = |error| HypError::Failed(format!("a folder to build in: {error}"));
+        let folder = TempDir::with_prefix("ringfence-hyp-").map_err(failed)?;
+        sources::unpack(folder.path())?;
+        Ok(Self { folder })
+    }
+
+    /// The image of a configuration: an ELF file that a boot loader takes, or QEMU. The
+    /// same configuration and compiler give the same bytes.
+    ///
+    /// # Errors
+    /// It does not build, or a file of a guest cannot be read.
+    pub fn build(&self, configuration: &Configuration) -> Result<Vec<u8>, HypError> {
+        let source = self.folder.path().join("configuration.c");
+        let text = configuration.table();
+        fs::write(&source, text).map_err(|error| HypError::file(&source, error))?;
+        self.make(configuration, &source)?;
+        let hypervisor = self.built("configuration/ringfence.bin");
+        let mut segments = vec![(configuration.board.link, read(&hypervisor)?)];
+        for (vm, guest) in configuration.vms.iter().zip(&configuration.guests) {
+            for piece in &guest.pieces {
+                let bytes = match &piece.contents {
+                    Contents::BuiltIn(name) => read(&self.built(&format!("guests/{name}.bin")))?,
+                    Contents::File(path) => read(path)?,
+                    Contents::Bytes(bytes) => bytes.clone(),
+                };
+                if piece.offset + bytes.len() as u64 > vm.size_bytes {
+                    return Err(HypError::Failed(format!(
+                        "the guest of the VM `{}` does not fit its memory; give it more",
+                        vm.name
+                    )));
+                }
+                segments.push((vm.address + piece.offset, bytes));
+            }
+        }
+        Ok(elf(configuration.board.link, &segments))
+    }
+
+    fn built(&self, file: &str) -> PathBuf {
+        self.folder.path().join("build").join(file)
+    }
+
+    fn make(&self, configuration: &Configuration, source: &Path) -> Result<(), HypError> {
+        let folder = self.folder.path();
+        let jobs = std::thread::available_parallelism().map_or(1, Into::into);
+        let mut make = Command::new("make");
+        make.args(["-s", "-j", &jobs.to_string(), "CONFIG=configuration"]);
+        make.arg(format!("PLATFORM={}", configuration.board.name));
+        make.arg(format!("CONFIG_SOURCE={}", source.display()));
+        make.arg(format!("BUILD={}", folder.join("build").display()));
+        if configuration.trace.is_some() {
+            make.arg("TRACE=1");
+        }
+        // Of a make that we were started by.
+        make.env_remove("MAKEFLAGS").env_remove("MAKELEVEL");
+        make.arg("-C").arg(folder.join("hyp"));
+        let made = make
+            .output()
+            .map_err(|error| HypError::Failed(format!("make: {error}")))?;
+        match made.status.success() {
+            true => Ok(()),
+            false => Err(HypError::Failed(format!(
+                "the hypervisor does not build: {}",
+                String::from_utf8_lossy(&made.stderr).trim()
+            ))),
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, HypError> {
+    fs::read(path).map_err(|error| HypError::file(path, error))
+}
+
+/// An ELF file with these segments: address and bytes.
+fn elf(entry: u64, segments: &[(u64, Vec<u8>)]) -> Vec<u8> {
+    let mut file = ELF_IDENT.to_vec();
+    // e_type: executable; e_machine: AArch64.
+    file.extend([2, 0, 183, 0]);
+    file.extend(1_u32.to_le_bytes());
+    file.extend(entry.to_le_bytes());
+    file.extend((ELF_HEADER_BYTES as u64).to_le_bytes());
+    // No sections, no flags.
+    file.extend([0; 12]);
+    for half in [
+        ELF_HEADER_BYTES,
+        ELF_SEGMENT_BYTES,
+        segments.len(),
+        64,
+        0,
+        0,
+    ] {
+        file.extend((half as u16).to_le_bytes());
+    }
+    let mut offset = (ELF_HEADER_BYTES + segments.len() * ELF_SEGMENT_BYTES) as u64;
+    for (address, bytes) in segments {
+        offset = offset.next_multiple_of(ELF_ALIGNMENT);
+        let size = bytes.len() as u64;
+        // p_type: loaded; p_flags: all rights, as there is nobody yet to keep them.
+        file.extend(1_u32.to_le_bytes());
+        file.extend(7_u32.to_le_bytes());
+        for word in [offset, *address, *address, size, size, ELF_ALIGNMENT] {
+            file.extend(word.to_le_bytes());
+        }
+        offset += size;
+    }
+    for (_, bytes) in segments {
+        file.resize(file.len().next_multiple_of(ELF_ALIGNMENT as usize), 0);
+        file.extend(bytes);
+    }
+    file
+}

@@ -1,0 +1,143 @@
+//! Runs cases in QEMU into a record.
+
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use ringfence_record::Writer;
+use ringfence_scenario::model::{Case, Scenario};
+
+use crate::HypError;
+use crate::board::QEMU_VIRT;
+use crate::emulator::{self, Machine};
+use crate::image::{Builder, Configuration};
+use crate::record::{self, Seen};
+use crate::trace::{Kind, Reader};
+
+/// How often the trace is read: a full ring takes longer to come round.
+const POLL: Duration = Duration::from_millis(2);
+/// A case that tells no time and does not end is given up after this.
+const LONGEST: Duration = Duration::from_secs(600);
+
+/// Told of a run as it goes on.
+pub struct Observer<'a> {
+    /// A case, by its number, has come to this time of its machine, in nanoseconds.
+    pub progress: &'a dyn Fn(usize, u64),
+    /// A case, by its number, has ended, and its machine has printed this.
+    pub console: &'a dyn Fn(usize, &str),
+}
+
+/// How to run a scenario.
+pub struct RunOptions<'a> {
+    /// Breaks the hypervisor on purpose, to test what judges it: each VM's budget in
+    /// its table is an event more than is reserved.
+    pub one_event_more: bool,
+    /// Told of the run.
+    pub observer: Observer<'a>,
+}
+
+/// Checks that every case can be built and run here; what would be run, for each.
+///
+/// # Errors
+/// The first case that cannot.
+pub fn plan(scenario: &Scenario) -> Result<Vec<Configuration>, HypError> {
+    let configuration = |case| {
+        let configuration = Configuration::of(scenario, case, true)?;
+        match configuration.board.name {
+            QEMU_VIRT => Ok(configuration),
+            board => Err(HypError::Unsupported(format!(
+                "only the board `{QEMU_VIRT}` can be run here; `ringfence hyp image` makes an image for `{board}`"
+            ))),
+        }
+    };
+    scenario.cases.iter().map(configuration).collect()
+}
+
+/// The command that a configuration is run by.
+pub fn command_line(configuration: &Configuration) -> String {
+    emulator::command_line(&configuration.board)
+}
+
+/// Builds and runs every case, one after the other, and appends its section to the record.
+///
+/// # Errors
+/// The first case that cannot be built or run, after the sections before it.
+pub fn run<W: Write>(
+    scenario: &Scenario,
+    options: &RunOptions<'_>,
+    writer: &mut Writer<W>,
+) -> Result<(), HypError> {
+    let mut configurations = plan(scenario)?;
+    if options.one_event_more {
+        configurations
+            .iter_mut()
+            .for_each(Configuration::give_one_event_more);
+    }
+    let observer = &options.observer;
+    let builder = Builder::new()?;
+    for (number, (case, configuration)) in scenario.cases.iter().zip(&configurations).enumerate() {
+        let image = builder.build(configuration)?;
+        let mut machine = Machine::start(&image, &configuration.board)?;
+        let progress = |time_ns| (observer.progress)(number, time_ns);
+        let watched = watch(scenario, case, &mut machine, &progress);
+        (observer.console)(number, &machine.console());
+        let (reader, is_off) = watched.map_err(|error| with_console(error, case, &machine))?;
+        let seen = Seen {
+            cores: &reader.cores,
+            is_off,
+        };
+        writer.append_section(&record::section(scenario, case, seen)?)?;
+    }
+    Ok(())
+}
+
+/// Reads the trace until the case is over; whether the machine turned itself off.
+fn watch(
+    scenario: &Scenario,
+    case: &Case,
+    machine: &mut Machine,
+    progress: &dyn Fn(u64),
+) -> Result<(Reader, bool), HypError> {
+    let mut reader = Reader::open(&machine.trace(), scenario.platform.cores)?;
+    let begun = Instant::now();
+    loop {
+        // Before the trace is read: what it had written then is all read.
+        let is_off = machine.is_off()?;
+        reader.read()?;
+        let reached_ns = (0..scenario.platform.cores).filter_map(|core| reader.reached_ns(core));
+        progress(reached_ns.max().unwrap_or(0).min(scenario.duration_ns));
+        if is_off || has_reached_end(scenario, case, &reader) {
+            return Ok((reader, is_off));
+        }
+        if begun.elapsed() > LONGEST {
+            return Err(HypError::Failed(format!(
+                "it has not come to its end in {} s: a machine tells the time only while a VM with \
+                 a reservation runs, and ends when all guests have turned themselves off",
+                LONGEST.as_secs()
+            )));
+        }
+        std::thread::sleep(POLL);
+    }
+}
+
+/// Whether all cores that tell the time are at the end of the case, and there are some.
+fn has_reached_end(scenario: &Scenario, case: &Case, reader: &Reader) -> bool {
+    let vms = case.vms.iter().map(|&vm| &scenario.vms[vm]);
+    let reserved = vms.filter(|vm| case.reservations && vm.reservation.is_some());
+    let mut telling = reserved
+        .flat_map(|vm| &vm.cores)
+        .filter_map(|&core| reader.cores[usize::from(core)].entries.last())
+        .filter(|last| last.kind != Kind::Off)
+        .peekable();
+    telling.peek().is_some() && telling.all(|last| last.time_ns >= scenario.duration_ns)
+}
+
+fn with_console(error: HypError, case: &Case, machine: &Machine) -> HypError {
+    match error {
+        HypError::Failed(text) => HypError::Failed(format!(
+            "case `{}`: {text}; the machine printed:\n{}",
+            case.name,
+            machine.console()
+        )),
+        other => other,
+    }
+}

@@ -1,0 +1,212 @@
+//! The constant table that the hypervisor is configured with: `hyp/core/config.h`.
+
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use ringfence_scenario::vm::Reservation;
+
+/// One VM, placed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableVm {
+    /// Name.
+    pub name: String,
+    /// Core of each vCPU.
+    pub cores: Vec<u16>,
+    /// Guest address of the first instruction.
+    pub entry: u64,
+    /// What the first registers hold there.
+    pub arguments: Vec<u64>,
+    /// Where the guest sees its RAM.
+    pub guest_address: u64,
+    /// Where it is in the machine.
+    pub address: u64,
+    /// How much, in bytes.
+    pub size_bytes: u64,
+    /// Its reservation, where it is held to one.
+    pub reservation: Option<Reservation>,
+}
+
+/// The table as a C source. The same VMs give the same bytes.
+pub fn table(title: &str, vms: &[TableVm], trace: Option<&Range<u64>>) -> String {
+    let mut text = format!("/* {}: made by ringfence. */\n", comment(title));
+    text += "#include \"config.h\"\n\n";
+    for (number, vm) in vms.iter().enumerate() {
+        if let Some(reservation) = &vm.reservation {
+            let weights = list(reservation.weights.iter());
+            line(
+                &mut text,
+                format_args!("static const uint32_t weights_{number}[] = {{{weights}}};"),
+            );
+        }
+    }
+    if vms.iter().any(|vm| vm.reservation.is_some()) {
+        text.push('\n');
+    }
+    text += "static const struct vm_config vms[] = {\n";
+    for (number, vm) in vms.iter().enumerate() {
+        text += &vm_text(number, vm);
+    }
+    text += "};\n\nconst struct machine_config machine_config = {\n";
+    line(
+        &mut text,
+        format_args!("    .vm = vms,\n    .vms = {},", vms.len()),
+    );
+    if let Some(trace) = trace {
+        let size = trace.end - trace.start;
+        line(
+            &mut text,
+            format_args!(
+                "    .trace = {{.address = {:#x}, .size = {size:#x}}},",
+                trace.start
+            ),
+        );
+    }
+    text + "};\n"
+}
+
+fn vm_text(number: usize, vm: &TableVm) -> String {
+    let mut text = format!("    {{\n        .name = {},\n", string(&vm.name));
+    line(&mut text, format_args!("        .entry = {:#x},", vm.entry));
+    if !vm.arguments.is_empty() {
+        let arguments = list(
+            vm.arguments
+                .iter()
+                .map(|argument| format!("{argument:#x}U")),
+        );
+        line(
+            &mut text,
+            format_args!("        .arguments = {{{arguments}}},"),
+        );
+    }
+    line(
+        &mut text,
+        format_args!(
+            "        .memory = {{{{.guest_address = {:#x}, .address = {:#x}, .size = {:#x}}}}},",
+            vm.guest_address, vm.address, vm.size_bytes
+        ),
+    );
+    let cores = list(vm.cores.iter());
+    line(&mut text, format_args!("        .cores = {{{cores}}},"));
+    line(
+        &mut text,
+        format_args!("        .vcpus = {},", vm.cores.len()),
+    );
+    if let Some(reservation) = &vm.reservation {
+        line(
+            &mut text,
+            format_args!(
+                "        .reservation = {{.budget = {}, .period_ns = {}, .weights = weights_{number}}},",
+                reservation.budget_events, reservation.period_ns
+            ),
+        );
+    }
+    text + "    },\n"
+}
+
+fn line(text: &mut String, what: std::fmt::Arguments<'_>) {
+    writeln!(text, "{what}").expect("a text grows");
+}
+
+fn list<T: ToString>(items: impl Iterator<Item = T>) -> String {
+    let items: Vec<String> = items.map(|item| item.to_string()).collect();
+    items.join(", ")
+}
+
+/// A C string literal with exactly these bytes.
+fn string(text: &str) -> String {
+    let escaped = |byte: u8| match byte {
+        b'"' | b'\\' | b'?' => format!("\\{}", char::from(byte)),
+        b' '..=b'~' => char::from(byte).to_string(),
+        // Three digits always: nothing behind them is taken for another.
+        _ => format!("\\{byte:03o}"),
+    };
+    let inside: String = text.bytes().map(escaped).collect();
+    format!("\"{inside}\"")
+}
+
+/// A text that neither ends a comment nor begins a line of its own.
+fn comment(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || " .,:-_()`/".contains(c);
+    text.chars()
+        .map(|c| if plain(c) { c } else { '_' })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn writer() -> TableVm {
+        TableVm {
+            name: "writer".into(),
+            cores: vec![3, 1],
+            entry: 0x4000_0000,
+            arguments: vec![100_000, 0],
+            guest_address: 0x4000_0000,
+            address: 0x4400_0000,
+            size_bytes: 16 << 20,
+            reservation: Some(Reservation {
+                budget_events: 156,
+                requested_bytes_per_second: Some(100_000_000),
+                period_ns: 100_000,
+                weights: vec![1, 2],
+                shares: vec![52, 104],
+            }),
+        }
+    }
+
+    #[test]
+    fn a_table_is_what_the_hypervisor_reads() {
+        let text = table(
+            "one, case `reserved`",
+            &[writer()],
+            Some(&(0x7fe0_0000..0x8000_0000)),
+        );
+        assert_eq!(
+            text,
+            "/* one, case `reserved`: made by ringfence. */
+#include \"config.h\"
+
+static const uint32_t weights_0[] = {1, 2};
+
+static const struct vm_config vms[] = {
+    {
+        .name = \"writer\",
+        .entry = 0x40000000,
+        .arguments = {0x186a0U, 0x0U},
+        .memory = {{.guest_address = 0x40000000, .address = 0x44000000, .size = 0x1000000}},
+        .cores = {3, 1},
+        .vcpus = 2,
+        .reservation = {.budget = 156, .period_ns = 100000, .weights = weights_0},
+    },
+};
+
+const struct machine_config machine_config = {
+    .vm = vms,
+    .vms = 1,
+    .trace = {.address = 0x7fe00000, .size = 0x200000},
+};
+"
+        );
+    }
+
+    #[test]
+    fn a_name_stays_a_name_whatever_is_in_it() {
+        assert_eq!(string("a\"b\\c??/é1"), r#""a\"b\\c\?\?/\303\2511""#);
+        assert_eq!(comment("x */ \n#include <y>"), "x _/ __include _y_");
+    }
+
+    #[test]
+    fn a_vm_without_a_reservation_has_none_in_the_table() {
+        let free = TableVm {
+            reservation: None,
+            ..writer()
+        };
+        let text = table("free", &[free], None);
+        assert!(
+            !text.contains("reservation") && !text.contains("weights"),
+            "{text}"
+        );
+        assert!(!text.contains("trace"), "{text}");
+    }
+}
