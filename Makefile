@@ -97,7 +97,7 @@ $(GUEST_TESTS): guest-test-%:
 	    python3 -m unittest discover -v -s tests/kernel -p test_$(firstword $(subst -, ,$*)).py
 
 hyp-test: ## The hypervisor in QEMU: reservations to the line, faults contained, Linux on 1 and 2 vCPUs
-	@$(WITH) python3 -m unittest discover -s tests/hyp
+	@$(WITH) RINGFENCE_BUILT=$(BUILT) python3 -m unittest discover -s tests/hyp
 
 hyp-overhead: setup-test ## What a reservation costs a guest; writes docs/src/results/hyp-overhead.md
 	@$(WITH) tests/hyp/overhead

@@ -19,4 +19,10 @@ static const struct vm_config vms[] = {{
     .reservation = {.budget = 1000000, .period_ns = PERIOD_NS},
 }};
 
-const struct machine_config machine_config = {.vm = vms, .vms = 1};
+const struct machine_config machine_config = {
+    .vm = vms,
+    .vms = 1,
+#ifdef TRACE
+    .trace = {.address = 0x7fe00000, .size = 0x200000},
+#endif
+};

@@ -20,7 +20,7 @@ const char *regulate_init(struct vm *vm) {
 }
 
 /* Charges what was used since the counter was armed. */
-static void charge(struct vcpu *vcpu) {
+static inline void charge(struct vcpu *vcpu) {
     uint32_t used = arch_counter_used();
     trace_count(vcpu, used);
     rf_reservation_charge(&vcpu->vm->reservation, vcpu->index, used);

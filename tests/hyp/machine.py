@@ -54,10 +54,11 @@ class MachineError(Exception):
 built = tempfile.TemporaryDirectory(prefix="hyp-built-")
 
 
-def build(config, settings, into):
-    """Puts the hypervisor for a configuration, and the guests, into a folder."""
+def build(config, settings, into, *, trace=False):
+    """Puts the hypervisor for a configuration, and the guests, into a folder; perhaps one that traces."""
     flags = " ".join(f"-D{name}={value}" for name, value in settings.items())
     command = ["make", "-s", "-C", HYP, f"CONFIG={config}", f"CONFIG_FLAGS={flags}", f"BUILD={built.name}"]
+    command += ["TRACE=1"] if trace else []
     made = subprocess.run(command, capture_output=True, text=True, check=False)
     if made.returncode != 0:
         raise MachineError(f"the hypervisor is not built for {config} with {flags}:\n{made.stderr}")
@@ -77,11 +78,11 @@ def init(script):
 class Machine:
     """A built machine; `close` removes its files."""
 
-    def __init__(self, config, settings=None, *, exact=True):
+    def __init__(self, config, settings=None, *, exact=True, trace=False):
         if shutil.which(QEMU) is None:
             raise MachineError(f"{QEMU} is not installed; `tools/setup test` does it")
         self.folder = Path(tempfile.mkdtemp(prefix="hyp-"))
-        build(config, settings or {}, self.folder)
+        build(config, settings or {}, self.folder, trace=trace)
         self.exact = exact
         self.loaded = []
 

@@ -1,6 +1,7 @@
 //! The command line. Flags that rtla has keep rtla's letters.
 
 mod gangs;
+mod hyp;
 mod live;
 mod machine;
 
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use gangs::{Enforce, Exec, Join};
+pub use hyp::{Hyp, HypImage};
 pub use live::{Metrics, Top};
 pub use machine::{Calibrate, Doctor, Restore};
 use ringfence_linux::run::RegulateBy;
@@ -244,32 +246,6 @@ pub enum Fault {
     NeverThrottle,
     /// The hypervisor's table has an event more for each VM than is reserved; --target hyp only
     OneEventMore,
-}
-
-/// `ringfence hyp`
-#[derive(Debug, Subcommand)]
-pub enum Hyp {
-    /// Write an image that a board's boot loader takes: the hypervisor with a scenario's VMs
-    Image(HypImage),
-}
-
-/// `ringfence hyp image`
-#[derive(Debug, Args)]
-pub struct HypImage {
-    /// Scenario file; its platform is the board
-    pub scenario: PathBuf,
-    /// Where to write the image, an ELF file
-    #[arg(short, long, value_name = "FILE")]
-    pub output: PathBuf,
-    /// The case whose VMs and reservations are built in [default: the only one]
-    #[arg(long, value_name = "NAME")]
-    pub case: Option<String>,
-    /// Trace what happens to vCPUs into the last 2 MiB of the board's memory
-    #[arg(long)]
-    pub trace: bool,
-    /// Print what was built as JSON
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// `ringfence report`

@@ -1,0 +1,31 @@
+//! Commands about the hypervisor.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+/// `ringfence hyp`
+#[derive(Debug, Subcommand)]
+pub enum Hyp {
+    /// Write an image that a board's boot loader takes: the hypervisor with a scenario's VMs
+    Image(HypImage),
+}
+
+/// `ringfence hyp image`
+#[derive(Debug, Args)]
+pub struct HypImage {
+    /// Scenario file; its platform is the board
+    pub scenario: PathBuf,
+    /// Where to write the image, an ELF file
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// The case whose VMs and reservations are built in [default: the only one]
+    #[arg(long, value_name = "NAME")]
+    pub case: Option<String>,
+    /// Trace what happens to vCPUs into the last 2 MiB of the board's memory
+    #[arg(long)]
+    pub trace: bool,
+    /// Print what was built as JSON
+    #[arg(long)]
+    pub json: bool,
+}
