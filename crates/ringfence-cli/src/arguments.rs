@@ -335,6 +335,9 @@ pub struct TraceRecord {
     /// Take no notice of job marks: one job from the loader to the exit
     #[arg(long, conflicts_with = "jobs")]
     pub whole_run: bool,
+    /// Record lines of instructions that a cache of 32 KiB does not have, too, as loads
+    #[arg(long)]
+    pub instruction_lines: bool,
     /// Stop after this many accesses and cut the job there
     #[arg(long, value_name = "N")]
     pub max_accesses: Option<u64>,

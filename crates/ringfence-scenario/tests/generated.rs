@@ -56,6 +56,7 @@ fn trace(jobs: u32) -> Vec<u8> {
         recorder: "none, made by a test".into(),
         address_granularity_bytes: 1,
         marked_jobs: true,
+        instruction_lines: false,
     };
     let mut writer = Writer::new(Vec::new(), &metadata).unwrap();
     for _ in 0..jobs {

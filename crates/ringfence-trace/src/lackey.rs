@@ -15,7 +15,12 @@ const MAX_SIZE_BYTES: u64 = 512;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Line<'a> {
     /// The next instruction.
-    Instruction,
+    Instruction {
+        /// First byte, virtual.
+        address: u64,
+        /// Bytes, 1 to 512.
+        size: u64,
+    },
     /// A data access of the last instruction.
     Access {
         /// What it does.
@@ -54,7 +59,7 @@ pub fn parse_line(line: &[u8]) -> Result<Line<'_>, &'static str> {
         .filter(|size| (1..=MAX_SIZE_BYTES).contains(size))
         .ok_or("expected a size of 1 to 512 bytes")?;
     Ok(match kind {
-        None => Line::Instruction,
+        None => Line::Instruction { address, size },
         Some(kind) => Line::Access {
             kind,
             address,
@@ -83,7 +88,11 @@ mod tests {
 
     #[test]
     fn lines_of_lackey() {
-        assert_eq!(parse_line(b"I  0401ab70,3"), Ok(Line::Instruction));
+        let instruction = Line::Instruction {
+            address: 0x401_ab70,
+            size: 3,
+        };
+        assert_eq!(parse_line(b"I  0401ab70,3"), Ok(instruction));
         let store = Line::Access {
             kind: Kind::Store,
             address: 0x1f_ff00_0698,

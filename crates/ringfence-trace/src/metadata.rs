@@ -21,4 +21,8 @@ pub struct Metadata {
     pub address_granularity_bytes: u32,
     /// Whether the program marked its jobs; otherwise the run is one job.
     pub marked_jobs: bool,
+    /// Whether there are lines of instructions among the loads: those that an instruction cache
+    /// of 32 KiB did not have.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub instruction_lines: bool,
 }

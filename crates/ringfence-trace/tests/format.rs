@@ -19,6 +19,7 @@ fn metadata() -> Metadata {
         recorder: "valgrind-3.19.0 lackey".into(),
         address_granularity_bytes: 1,
         marked_jobs: true,
+        instruction_lines: false,
     }
 }
 

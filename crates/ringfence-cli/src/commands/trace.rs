@@ -29,6 +29,7 @@ fn record(arguments: &TraceRecord) -> Result<Outcome, Failure> {
         max_accesses: arguments.max_accesses,
         marked_jobs_only: arguments.jobs.is_some(),
         whole_run: arguments.whole_run,
+        instruction_lines: arguments.instruction_lines,
     };
     let spinner = progress::spinner(arguments.quiet);
     let recording = ringfence_trace::record(&arguments.command, &options, &output, &mut |done| {
@@ -111,6 +112,9 @@ fn text(metadata: &Metadata, jobs: &[Statistics]) -> String {
         metadata.isa,
         metadata.compilers.join(", "),
     );
+    if metadata.instruction_lines {
+        text += "loads have lines of instructions among them: those that a cache of 32 KiB did not have\n";
+    }
     for (number, job) in jobs.iter().enumerate() {
         text += &format!(
             "job {number}: {} instructions, {} loads, {} stores, {} both, working set {} KiB\n",

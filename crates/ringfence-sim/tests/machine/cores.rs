@@ -98,6 +98,7 @@ fn trace_of_loads(path: &Path, loads: u64) -> Program {
         recorder: "test".into(),
         address_granularity_bytes: 1,
         marked_jobs: true,
+        instruction_lines: false,
     };
     let mut writer = Writer::new(std::fs::File::create(path).unwrap(), &metadata).unwrap();
     for load in 0..loads {

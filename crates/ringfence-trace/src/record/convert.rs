@@ -1,5 +1,6 @@
 //! From lackey's text to a trace.
 
+use super::instruction_cache::{InstructionCache, LINE_BYTES};
 use super::{Progress, RecordError, RecordOptions};
 use crate::access::{Kind, PAGE_BYTES};
 use crate::job_mark::{BEGIN_OFFSET, END_OFFSET, PAGE_ADDRESS};
@@ -91,6 +92,7 @@ struct Converter<'a, W: Write> {
     metadata: Metadata,
     options: &'a RecordOptions,
     pages: PageMap,
+    instruction_cache: Option<InstructionCache>,
     phase: Phase,
     /// Instructions without an access since the last access.
     instructions: u64,
@@ -107,6 +109,7 @@ impl<'a, W: Write> Converter<'a, W> {
     ) -> Result<Self, RecordError> {
         let metadata = Metadata {
             marked_jobs: false,
+            instruction_lines: options.instruction_lines,
             ..metadata.clone()
         };
         Ok(Self {
@@ -115,6 +118,7 @@ impl<'a, W: Write> Converter<'a, W> {
             metadata,
             options,
             pages: PageMap::default(),
+            instruction_cache: options.instruction_lines.then(InstructionCache::new),
             phase: Phase::Unmarked,
             instructions: 0,
             instruction_open: false,
@@ -124,8 +128,10 @@ impl<'a, W: Write> Converter<'a, W> {
 
     fn line(&mut self, line: Line<'_>, number: u64) -> Result<(), RecordError> {
         match line {
-            Line::Instruction => {
+            Line::Instruction { address, size } => {
                 self.instructions += u64::from(self.instruction_open);
+                self.instruction_open = false;
+                self.fetch(address, size)?;
                 self.instruction_open = true;
             }
             Line::Access { address, kind, .. } if address / PAGE_BYTES == MARK_PAGE => {
@@ -139,6 +145,18 @@ impl<'a, W: Write> Converter<'a, W> {
                 size,
             } => self.access(kind, address, size)?,
             Line::Message(text) => self.message(text),
+        }
+        Ok(())
+    }
+
+    /// The lines of an instruction that are not in the instruction cache come before it.
+    fn fetch(&mut self, address: u64, size: u64) -> Result<(), RecordError> {
+        let Some(cache) = &mut self.instruction_cache else {
+            return Ok(());
+        };
+        let lines: Vec<u64> = cache.fetch(address, size).collect();
+        for line in lines {
+            self.access(Kind::Load, line * LINE_BYTES, LINE_BYTES)?;
         }
         Ok(())
     }
@@ -289,6 +307,7 @@ mod tests {
             recorder: "test".into(),
             address_granularity_bytes: 1,
             marked_jobs: false,
+            instruction_lines: false,
         }
     }
 
@@ -360,6 +379,23 @@ mod tests {
         let expected = vec![access(Kind::Load, 0, 8, 0), access(Kind::Load, 8, 8, 1)];
         assert_eq!(jobs, [(expected, 2)]);
         assert!(!done.marked && !done.cut);
+    }
+
+    #[test]
+    fn lines_of_instructions_that_are_not_cached_are_loads_before_their_first_instruction() {
+        let text = "I  103c,4\nI  1040,4\n L 9000,8\nI  103c,4\nI  1044,4\n L 9008,8\n";
+        let options = RecordOptions {
+            instruction_lines: true,
+            ..Default::default()
+        };
+        let (_, jobs) = run(text, &options).unwrap();
+        let expected = vec![
+            access(Kind::Load, 0, 64, 0),
+            access(Kind::Load, 64, 64, 1),
+            access(Kind::Load, 4096, 8, 0),
+            access(Kind::Load, 4096 + 8, 8, 1),
+        ];
+        assert_eq!(jobs, [(expected, 0)]);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! show.
 
 mod convert;
+mod instruction_cache;
 mod program;
 
 use crate::{Error, Metadata};
@@ -30,6 +31,9 @@ pub struct RecordOptions {
     pub marked_jobs_only: bool,
     /// Take no notice of job marks: the whole run, from the loader to the exit, is one job.
     pub whole_run: bool,
+    /// Record the lines of instructions, too, that an instruction cache of 32 KiB does not
+    /// have, as loads. It is empty when the program starts.
+    pub instruction_lines: bool,
 }
 
 /// How far a recording is.

@@ -38,6 +38,7 @@ pub fn describe(
         recorder,
         address_granularity_bytes: 1,
         marked_jobs: false,
+        instruction_lines: false,
     })
 }
 

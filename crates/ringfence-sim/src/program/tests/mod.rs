@@ -272,6 +272,7 @@ fn a_trace_is_replayed_line_by_line() {
         recorder: "test".into(),
         address_granularity_bytes: 1,
         marked_jobs: true,
+        instruction_lines: false,
     };
     let access = |address, instructions_before, size, kind| ringfence_trace::Access {
         address,
