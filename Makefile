@@ -121,7 +121,7 @@ bench: build ## Speed of the simulator, as ratios to a plain loop in the same ru
 	@$(RINGFENCE) bench dram --pattern rand
 	@$(RINGFENCE) bench llc
 
-results: build ## Run the RT-Gang scenarios and measure the platforms again; writes docs/src/results
+results: build ## Run the scenarios of RT-Gang and H-MBR and measure the platforms again; writes docs/src/results
 	@python3 tools/results
 
 results-check: built ## Whether those pages are what a run gives
