@@ -2,9 +2,11 @@
 
 use std::fs::{self, File};
 use std::io::Read as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use rustix::process::{Signal, set_parent_process_death_signal};
 use tempfile::TempDir;
 
 use crate::HypError;
@@ -35,7 +37,9 @@ impl Machine {
         let trace = folder.path().join("trace");
         let made = File::create(&trace).and_then(|file| file.set_len(TRACE_BYTES));
         made.map_err(|error| HypError::file(&trace, error))?;
-        let process = Command::new(PROGRAM)
+        let mut command = Command::new(PROGRAM);
+        die_with_us(&mut command);
+        let process = command
             .args(arguments(folder.path(), board))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -91,6 +95,13 @@ impl Drop for Machine {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
+}
+
+/// Should we be killed, the machine still ends.
+fn die_with_us(command: &mut Command) {
+    let end = || set_parent_process_death_signal(Some(Signal::KILL)).map_err(Into::into);
+    // SAFETY: between fork and exec the closure makes one system call, and nothing else.
+    unsafe { command.pre_exec(end) };
 }
 
 /// The command as it would be typed, with names of files in a folder that is made for the run.
