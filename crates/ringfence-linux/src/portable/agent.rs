@@ -1,6 +1,6 @@
 //! The agent: a thread above all gangs that stops them and lets them go on.
 //!
-//! It takes orders from a pipe and tells through channels that it alone writes to. It never
+//! It takes orders from a pipe and tells through a queue that it alone writes to. It never
 //! waits for a lock: whoever holds one may be kept from its CPU by a gang.
 
 use std::collections::BTreeMap;
@@ -19,6 +19,7 @@ use ringfence_policy::regulator::{Budget, Domain};
 use ringfence_workloads::clock;
 
 use super::arbiter::{Action, Arbiter};
+use super::event_queue::{Hearer, Teller, event_queue};
 use super::freezer::Group;
 use super::hand_over::HandOvers;
 use super::news::{News, Source};
@@ -98,7 +99,7 @@ pub struct Agent {
     /// `None` when it is to end.
     orders: Option<PipeWriter>,
     answers: Receiver<io::Result<()>>,
-    events: Receiver<Event>,
+    events: Hearer,
     thread: Option<JoinHandle<io::Result<Report>>>,
 }
 
@@ -110,7 +111,7 @@ impl Agent {
     pub fn start(equipment: Equipment) -> io::Result<Self> {
         let (read, orders) = io::pipe()?;
         let (answer, answers) = channel();
-        let (tell, events) = channel();
+        let (tell, events) = event_queue();
         let builder = std::thread::Builder::new().name("rf-agent".into());
         let thread = builder.spawn(move || {
             let mut worker = match Worker::new(equipment, read, answer.clone(), tell) {
@@ -146,8 +147,13 @@ impl Agent {
     }
 
     /// What it did since it was last asked.
-    pub fn events(&self) -> impl Iterator<Item = Event> {
-        self.events.try_iter()
+    pub fn events(&mut self) -> impl Iterator<Item = Event> {
+        self.events.events()
+    }
+
+    /// How many events found no place so far.
+    pub fn lost(&self) -> u64 {
+        self.events.lost()
     }
 
     /// Lets all gangs go on and ends it; `None` if it has ended before.
@@ -214,7 +220,7 @@ struct Worker {
     news: News,
     orders: PipeReader,
     answers: Sender<io::Result<()>>,
-    events: Sender<Event>,
+    events: Teller,
     sequence: Arc<AtomicU64>,
     board: Arc<Board>,
     regulation: Option<Regulation>,
@@ -242,7 +248,7 @@ impl Worker {
         equipment: Equipment,
         orders: PipeReader,
         answers: Sender<io::Result<()>>,
-        events: Sender<Event>,
+        events: Teller,
     ) -> io::Result<Self> {
         sys::set_class(0, libc::SCHED_FIFO, PRIORITY)?;
         Ok(Self {
@@ -376,7 +382,7 @@ impl Worker {
                     priority: running.map_or(0, |gang| self.arbiter.priority(gang).into()),
                 },
             };
-            let _ = self.events.send(event);
+            self.events.tell(event);
             if let Some(regulation) = &mut self.regulation {
                 regulation.runs(partition, running);
             }

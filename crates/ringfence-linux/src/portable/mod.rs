@@ -8,6 +8,7 @@
 mod above;
 mod agent;
 mod arbiter;
+mod event_queue;
 mod freezer;
 mod guard;
 mod hand_over;
@@ -83,6 +84,12 @@ pub enum Error {
     /// Members cannot be followed.
     #[error("what members of gangs do cannot be followed: {0}")]
     Members(#[from] libbpf_rs::Error),
+    /// The record would prove nothing.
+    #[error(
+        "{0} events of portable mode were lost, so the record would prove nothing: whoever records \
+         had no CPU for too long; use longer periods, or leave it one"
+    )]
+    Lost(u64),
     /// A system call failed.
     #[error("{what}: {source}")]
     System {
@@ -264,20 +271,20 @@ impl Portable {
     /// What it did since it was last asked, slightly out of order.
     ///
     /// # Errors
-    /// The agent has ended, so gangs run side by side.
+    /// The agent has ended, so gangs run side by side; or events were lost.
     pub fn events(&mut self) -> Result<Vec<Event>, Error> {
         if !self.agent.lives() {
             self.end()?;
             let source = io::Error::other("it has ended before its time");
             return Err(system("the agent", source));
         }
-        Ok(self.told())
+        self.told()
     }
 
     /// Lets all gangs go on, and says what was measured. Nothing is enforced any more.
     ///
     /// # Errors
-    /// The agent had ended before.
+    /// The agent had ended before, or events were lost.
     pub fn end(&mut self) -> Result<Outcome, Error> {
         let Some(ended) = self.agent.end() else {
             return Ok(Outcome::default());
@@ -286,7 +293,7 @@ impl Portable {
         Ok(Outcome {
             hand_overs: report.hand_overs,
             held: report.held,
-            events: self.told(),
+            events: self.told()?,
         })
     }
 
@@ -295,10 +302,17 @@ impl Portable {
         self.version
     }
 
-    fn told(&self) -> Vec<Event> {
-        let throttle = self.throttle.iter();
-        let throttled = throttle.flat_map(|throttle| throttle.events());
-        self.agent.events().chain(throttled).collect()
+    fn told(&mut self) -> Result<Vec<Event>, Error> {
+        let mut told: Vec<Event> = self.agent.events().collect();
+        let mut lost = self.agent.lost();
+        if let Some(throttle) = &mut self.throttle {
+            told.extend(throttle.events());
+            lost += throttle.lost();
+        }
+        match lost {
+            0 => Ok(told),
+            lost => Err(Error::Lost(lost)),
+        }
     }
 }
 

@@ -5,13 +5,14 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::channel;
 use std::thread::{JoinHandle, Thread};
 use std::time::Duration;
 
 use ringfence_policy::regulator::Budget;
 use ringfence_workloads::{clock, cpu};
 
+use super::event_queue::{Hearer, Teller, event_queue};
 use crate::live::Board;
 use crate::scheduler::{Event, What};
 use crate::sys;
@@ -28,7 +29,7 @@ const UNLIMITED: u64 = u64::MAX - 1;
 pub struct Throttle {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
-    events: Vec<Receiver<Event>>,
+    events: Vec<Hearer>,
 }
 
 /// Sets how much best-effort work is allowed.
@@ -82,7 +83,7 @@ impl Throttle {
     }
 
     fn start_on(&mut self, core: u16) -> io::Result<()> {
-        let (tell, events) = channel();
+        let (mut teller, hearer) = event_queue();
         let (ready, is_ready) = channel();
         let shared = Arc::clone(&self.shared);
         let builder = std::thread::Builder::new().name(format!("rf-throttle-{core}"));
@@ -92,10 +93,10 @@ impl Throttle {
             let is_prepared = prepared.is_ok();
             let _ = ready.send(prepared);
             if is_prepared {
-                shared.live(core, &tell);
+                shared.live(core, &mut teller);
             }
         })?);
-        self.events.push(events);
+        self.events.push(hearer);
         let prepared = is_ready.recv();
         prepared.unwrap_or_else(|_| Err(io::Error::other("a throttle thread has panicked")))
     }
@@ -110,8 +111,13 @@ impl Throttle {
     }
 
     /// What was throttled since it was last asked.
-    pub fn events(&self) -> impl Iterator<Item = Event> {
-        self.events.iter().flat_map(Receiver::try_iter)
+    pub fn events(&mut self) -> impl Iterator<Item = Event> {
+        self.events.iter_mut().flat_map(Hearer::events)
+    }
+
+    /// How many events found no place so far.
+    pub fn lost(&self) -> u64 {
+        self.events.iter().map(Hearer::lost).sum()
     }
 }
 
@@ -146,7 +152,7 @@ impl Drop for Throttle {
 }
 
 impl Shared {
-    fn live(&self, core: u16, events: &Sender<Event>) {
+    fn live(&self, core: u16, events: &mut Teller) {
         while !self.has_ended.load(Relaxed) {
             let allowed_ns = self.allowed_ns.load(Relaxed);
             if allowed_ns >= self.period_ns {
@@ -164,7 +170,7 @@ impl Shared {
     }
 
     /// Best-effort work has had its share of the period that ends at `end_ns`.
-    fn keep_off(&self, core: u16, end_ns: u64, events: &Sender<Event>) {
+    fn keep_off(&self, core: u16, end_ns: u64, events: &mut Teller) {
         self.tell(events, What::Throttled { cpu: core });
         self.told.board.set_throttled(core, true);
         self.told.board.count_throttled(core);
@@ -181,13 +187,12 @@ impl Shared {
         self.tell(events, What::Unthrottled { cpu: core, no_gang });
     }
 
-    fn tell(&self, events: &Sender<Event>, what: What) {
+    fn tell(&self, events: &mut Teller, what: What) {
         let event = Event {
             time_ns: clock::now_ns(),
             sequence: self.told.sequence.fetch_add(1, Relaxed),
             what,
         };
-        // Nobody may listen any more.
-        let _ = events.send(event);
+        events.tell(event);
     }
 }
