@@ -5,7 +5,7 @@
 # run-time error can occur in them. Prints goals proved/total per header; fails
 # unless all are proved.
 #
-# usage: prove.sh [HEADER...]   names without .h; all of policy/include but those below by default
+# usage: prove.sh [HEADER...]   names without .h; all of policy/include by default
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -59,19 +59,21 @@ command = "$z3 -smt2 -T:%t smt.auto_config=false smt.mbqi=false smt.qi.eager_thr
 EOF
 export WHY3CONFIG="$work/why3.conf"
 
-# Their contracts are stated, and not all of them are proved yet; see each header.
-in_work=(reservation)
+# Functions whose contracts are stated and not all proved yet, left out; see their header.
+in_work=(rf_reservation_init rf_reservation_change)
 
 headers=("$@")
 if [ ${#headers[@]} -eq 0 ]; then
-    mapfile -t headers < <(basename -s .h include/ringfence/*.h | grep -vxF "${in_work[@]/#/-e}")
-    echo "not proved as a whole yet, and left out: ${in_work[*]/%/.h}"
+    mapfile -t headers < <(basename -s .h include/ringfence/*.h)
+    echo "not proved as a whole yet, and left out: ${in_work[*]}"
 fi
 
-# The functions that a header defines itself, not those of the headers it includes.
+# The functions that a header defines itself, not those of the headers it includes, less
+# those in work.
 functions_of() {
     grep -oE '^(static inline .*)?\brf_[a-z0-9_]+\(' "include/ringfence/$1.h" |
-        grep -oE 'rf_[a-z0-9_]+\(' | tr -d '(' | sort -u | paste -sd,
+        grep -oE 'rf_[a-z0-9_]+\(' | tr -d '(' | sort -u |
+        grep -vxF "${in_work[@]/#/-e}" | paste -sd,
 }
 
 # The option that selects a header's own lemmas, if it states any: -wp-fct leaves them out.

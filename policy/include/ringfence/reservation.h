@@ -43,9 +43,9 @@
  * Proved for every state and input, of a refill, a charge and what remains: no run-time
  * error; that a refused call changes nothing; rules 2 to 4; and that they keep
  * rf_reservation_sound, below: a vCPU's share is the one of the period that it is in,
- * and it owes nothing while it has some of its share left. Of a cut: that it is exact.
- * Not proved yet, but stated: some contracts of rf_reservation_init, _divide and _change,
- * and so rules 1 and 5 and that init and change make the state sound. All rules are
+ * and it owes nothing while it has some of its share left. Rule 1, of dividing a budget.
+ * Not proved yet, but stated: some contracts of rf_reservation_init and _change, and so
+ * rule 5 and that init and change make the state sound. All rules are
  * compared with a reference model in every state of small VMs and at random
  * (crates/ringfence-policy/tests/reservation/).
  */
@@ -227,6 +227,12 @@ struct rf_reservation {
           rf_reservation_is_cut(upto, budget, to, whole) ==>
               whole > 0 && budget >= 0 && from <= to ==> below <= upto;
 
+  lemma rf_reservation_cuts_apart:
+      \forall integer below, upto, budget, from, to, whole;
+          rf_reservation_is_cut(below, budget, from, whole) &&
+          rf_reservation_is_cut(upto, budget, to, whole) ==>
+              whole > 0 ==> rf_reservation_is_fair(upto - below, budget, to - from, whole);
+
   lemma rf_reservation_last_cut:
       \forall integer cut, budget, whole;
           rf_reservation_is_cut(cut, budget, whole, whole) ==> whole > 0 ==> cut == budget;
@@ -302,8 +308,6 @@ static inline void rf_reservation_divide(struct rf_reservation *vm, uint64_t bud
         /*@ assert rf_reservation_weights(vm, v + 1) <= vm->weights; */
         part += vm->weight[v];
         uint64_t end = rf_reservation_cut(budget, part, vm->weights);
-        /*@ assert budget * part == budget * \at(part, LoopCurrent) + budget * vm->weight[v]; */
-        /*@ assert (end - given) * vm->weights == end * vm->weights - given * vm->weights; */
         /*@ assert given <= end; */
         /*@ assert fair: rf_reservation_is_fair(end - given, budget, vm->weight[v],
               vm->weights); */
