@@ -19,8 +19,12 @@ static inline void unlock(struct lock *lock) {
 
 /* Time since the machine was turned on, the same on all cores. */
 uint64_t arch_now_ns(void);
-/* Has regulate_period() called at that time; or never. */
-void arch_period_timer_set(uint64_t at_ns);
+/* The same in ticks of its clock, not before the interrupt that is handled; ticks a second. */
+uint64_t arch_now(void);
+uint64_t arch_frequency(void);
+/* Has regulate_period() called from that tick on, while the timer is on. */
+void arch_period_timer_set(uint64_t at);
+void arch_period_timer_on(void);
 void arch_period_timer_off(void);
 
 /* Has regulate_overflow() called after so many events of the guest, 1 to ARCH_COUNTER_MAX. */

@@ -4,6 +4,8 @@
 #include "arch.h"
 #include "trace.h"
 
+#define NS_PER_S 1000000000U
+
 const char *regulate_init(struct vm *vm) {
     const struct reservation_config *config = &vm->config->reservation;
     switch (
@@ -39,12 +41,47 @@ static void arm(struct vcpu *vcpu) {
         arch_counter_off();
 }
 
-/* The period that begins now, if the vCPU has not begun it yet, and a timer for the next. */
-static void begin_period(struct vcpu *vcpu) {
+/* Whole seconds and the rest apart, so that no product needs more than 64 bits. */
+static struct ticks ticks_of(uint64_t ns) {
+    uint64_t frequency = arch_frequency();
+    uint64_t rest = ns % NS_PER_S * frequency;
+    return (struct ticks){ns / NS_PER_S * frequency + rest / NS_PER_S, rest % NS_PER_S};
+}
+
+/* Makes the period that the clock is in the next one. */
+static void find_period(struct vcpu *vcpu) {
+    struct regulation *regulation = &vcpu->regulation;
     uint64_t period_ns = vcpu->vm->config->reservation.period_ns;
-    uint64_t period = arch_now_ns() / period_ns;
-    rf_reservation_refill(&vcpu->vm->reservation, vcpu->index, period);
-    arch_period_timer_set((period + 1) * period_ns);
+    regulation->length = ticks_of(period_ns);
+    regulation->next_period = arch_now_ns() / period_ns;
+    regulation->next_begin = ticks_of(regulation->next_period * period_ns);
+}
+
+/* Makes the one behind it the next one, and sets the timer for it: never early. */
+static void expect_next(struct regulation *regulation) {
+    struct ticks *next = &regulation->next_begin;
+    regulation->next_period++;
+    next->ticks += regulation->length.ticks;
+    next->rest += regulation->length.rest;
+    if (next->rest >= NS_PER_S) {
+        next->rest -= NS_PER_S;
+        next->ticks++;
+    }
+    arch_period_timer_set(next->ticks + (next->rest != 0));
+}
+
+/*
+ * The period that begins now, if the vCPU has not begun it yet, and a timer for the next. It is the
+ * one that was expected, unless the timer came early or more than a period late.
+ */
+static void begin_period(struct vcpu *vcpu) {
+    struct regulation *regulation = &vcpu->regulation;
+    uint64_t late = arch_now() - regulation->next_begin.ticks;
+    bool is_expected = late != 0 && late < regulation->length.ticks;
+    if (!is_expected)
+        find_period(vcpu);
+    rf_reservation_refill(&vcpu->vm->reservation, vcpu->index, regulation->next_period);
+    expect_next(regulation);
 }
 
 void regulate_start(struct vcpu *vcpu) {
@@ -54,6 +91,7 @@ void regulate_start(struct vcpu *vcpu) {
     begin_period(vcpu);
     arm(vcpu);
     unlock(&vcpu->vm->lock);
+    arch_period_timer_on();
 }
 
 void regulate_stop(struct vcpu *vcpu) {

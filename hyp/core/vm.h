@@ -20,8 +20,17 @@ struct lock {
 
 enum vcpu_state { VCPU_OFF = 0, VCPU_STARTING, VCPU_ON };
 
+/* A time or a length on the clock that all cores share, exactly: ticks + rest / 10^9. */
+struct ticks {
+    uint64_t ticks;
+    uint64_t rest; /* of a tick, in 10^-9; less than 10^9 */
+};
+
 struct regulation {
     bool throttled;
+    uint64_t next_period; /* number of the period that comes next, and when it begins */
+    struct ticks next_begin;
+    struct ticks length; /* of a period */
     uint64_t refills;
     uint64_t overflows;
 #ifdef TRACE

@@ -100,16 +100,15 @@ static void handle(struct vcpu *vcpu, uint32_t interrupt) {
 }
 
 void gic_handle(void) {
-    for (;;) {
-        uint32_t interrupt = (uint32_t)sysreg_read(icc_iar1_el1);
-        if (interrupt >= INTID_SPECIAL)
-            return;
-        dsb();
-        handle(arch_vcpu(), interrupt);
-    }
+    uint32_t interrupt = (uint32_t)sysreg_read(icc_iar1_el1);
+    if (interrupt >= INTID_SPECIAL)
+        return;
+    dsb();
+    handle(arch_vcpu(), interrupt);
 }
 
 void arch_wait(void) {
-    __asm__ volatile("dsb sy\n wfi" ::: "memory");
+    /* No interrupt is taken at EL2: nothing but the isb keeps what follows from being done early. */
+    __asm__ volatile("dsb sy\n wfi\n isb" ::: "memory");
     gic_handle();
 }

@@ -45,7 +45,7 @@ void gic_init_core(uint32_t core);
 /* A private interrupt of a core, from whichever core. */
 void gic_enable_private(uint32_t core, uint32_t interrupt, bool enabled);
 void gic_deactivate(uint32_t interrupt);
-/* Handles all interrupts that wait for this core. */
+/* Handles an interrupt that waits for this core; another one comes again. */
 void gic_handle(void);
 
 #endif

@@ -5,6 +5,14 @@
 
 #define NS_PER_S 1000000000U
 
+uint64_t arch_now(void) {
+    return sysreg_read(cntpct_el0);
+}
+
+uint64_t arch_frequency(void) {
+    return sysreg_read(cntfrq_el0);
+}
+
 /* Whole seconds and the rest apart, so that no product needs more than 64 bits. */
 uint64_t arch_now_ns(void) {
     isb();
@@ -13,14 +21,12 @@ uint64_t arch_now_ns(void) {
     return ticks / frequency * NS_PER_S + ticks % frequency * NS_PER_S / frequency;
 }
 
-void arch_period_timer_set(uint64_t at_ns) {
-    uint64_t frequency = sysreg_read(cntfrq_el0);
-    uint64_t rest = at_ns % NS_PER_S * frequency;
-    /* Rounded up: a period never begins early. */
-    uint64_t ticks = at_ns / NS_PER_S * frequency + (rest + NS_PER_S - 1) / NS_PER_S;
-    sysreg_write(cnthp_cval_el2, ticks);
+void arch_period_timer_on(void) {
     sysreg_write(cnthp_ctl_el2, CNTHP_ENABLE);
-    isb();
+}
+
+void arch_period_timer_set(uint64_t at) {
+    sysreg_write(cnthp_cval_el2, at);
 }
 
 void arch_period_timer_off(void) {

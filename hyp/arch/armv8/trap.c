@@ -18,7 +18,7 @@
 
 /* Known to vectors.S. */
 void trap_synchronous(struct registers *registers);
-void trap_interrupt(struct registers *registers);
+void trap_interrupt(void);
 _Noreturn void trap_wild(struct registers *registers);
 _Noreturn void hypervisor_fault(uint64_t kind);
 
@@ -134,8 +134,7 @@ void trap_synchronous(struct registers *registers) {
     before_return(vcpu);
 }
 
-void trap_interrupt(struct registers *registers) {
-    (void)registers;
+void trap_interrupt(void) {
     gic_handle();
     before_return(arch_vcpu());
 }

@@ -2,6 +2,9 @@
 /*
  * Exceptions that EL2 takes (DDI 0487 D1.3.1.5): 16 entries of 128 bytes. From a guest, the
  * registers go onto the stack as struct registers. From EL2 itself there are none but bugs.
+ *
+ * An interrupt changes nothing of the guest's, so only what a C function may spoil (AAPCS64 6.1.1)
+ * is saved. Where the guest goes on stays in ELR_EL2 and SPSR_EL2: EL2 takes no exceptions itself.
  */
 #define FRAME 272
 
@@ -12,6 +15,32 @@
     stp x2, x3, [sp, #16]
     adr x1, \handler
     b save
+.endm
+
+.macro interrupt_from_guest
+.balign 128
+    stp x0, x1, [sp, #-160]!
+    stp x2, x3, [sp, #16]
+    stp x4, x5, [sp, #32]
+    stp x6, x7, [sp, #48]
+    stp x8, x9, [sp, #64]
+    stp x10, x11, [sp, #80]
+    stp x12, x13, [sp, #96]
+    stp x14, x15, [sp, #112]
+    stp x16, x17, [sp, #128]
+    stp x18, x30, [sp, #144]
+    bl trap_interrupt
+    ldp x18, x30, [sp, #144]
+    ldp x16, x17, [sp, #128]
+    ldp x14, x15, [sp, #112]
+    ldp x12, x13, [sp, #96]
+    ldp x10, x11, [sp, #80]
+    ldp x8, x9, [sp, #64]
+    ldp x6, x7, [sp, #48]
+    ldp x4, x5, [sp, #32]
+    ldp x2, x3, [sp, #16]
+    ldp x0, x1, [sp], #160
+    eret
 .endm
 
 .macro enter_from_el2 kind
@@ -33,7 +62,7 @@ vectors:
     enter_from_el2 2
     enter_from_el2 3
     enter_from_guest trap_synchronous   /* guest in AArch64 */
-    enter_from_guest trap_interrupt
+    interrupt_from_guest
     enter_from_guest trap_wild
     enter_from_guest trap_wild
     enter_from_guest trap_wild          /* guest in AArch32, which no guest is */
