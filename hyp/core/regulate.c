@@ -21,17 +21,20 @@ const char *regulate_init(struct vm *vm) {
     }
 }
 
-/* Charges what was used since the counter was armed. */
-static inline void charge(struct vcpu *vcpu) {
-    uint32_t used = arch_counter_used();
+/* Charges what was used since the counter was armed. Under the lock, unlike reading the counter. */
+static inline void charge(struct vcpu *vcpu, uint32_t used) {
     trace_count(vcpu, used);
     rf_reservation_charge(&vcpu->vm->reservation, vcpu->index, used);
 }
 
-/* Counts down what the vCPU has left; throttles it if that is nothing. */
-static void arm(struct vcpu *vcpu) {
+static inline uint64_t remaining(const struct vcpu *vcpu) {
     uint64_t left = 0;
     rf_reservation_remaining(&vcpu->vm->reservation, vcpu->index, &left);
+    return left;
+}
+
+/* Counts down what the vCPU has left; throttles it if that is nothing. */
+static inline void arm(struct vcpu *vcpu, uint64_t left) {
     if (vcpu->regulation.throttled != (left == 0))
         trace(vcpu, left ? TRACE_RESUME : TRACE_THROTTLE);
     vcpu->regulation.throttled = left == 0;
@@ -49,7 +52,7 @@ static struct ticks ticks_of(uint64_t ns) {
 }
 
 /* Makes the period that the clock is in the next one. */
-static void find_period(struct vcpu *vcpu) {
+static __attribute__((noinline)) void find_period(struct vcpu *vcpu) {
     struct regulation *regulation = &vcpu->regulation;
     uint64_t period_ns = vcpu->vm->config->reservation.period_ns;
     regulation->length = ticks_of(period_ns);
@@ -57,8 +60,8 @@ static void find_period(struct vcpu *vcpu) {
     regulation->next_begin = ticks_of(regulation->next_period * period_ns);
 }
 
-/* Makes the one behind it the next one, and sets the timer for it: never early. */
-static void expect_next(struct regulation *regulation) {
+/* Makes the one behind it the next one. */
+static inline void expect_next(struct regulation *regulation) {
     struct ticks *next = &regulation->next_begin;
     regulation->next_period++;
     next->ticks += regulation->length.ticks;
@@ -67,16 +70,20 @@ static void expect_next(struct regulation *regulation) {
         next->rest -= NS_PER_S;
         next->ticks++;
     }
+}
+
+/* The timer comes when the next period begins, and never early. */
+static inline void await_next(const struct regulation *regulation) {
+    const struct ticks *next = &regulation->next_begin;
     arch_period_timer_set(next->ticks + (next->rest != 0));
 }
 
 /*
- * The period that begins now, if the vCPU has not begun it yet, and a timer for the next. It is the
- * one that was expected, unless the timer came early or more than a period late.
+ * The period that begins now, if the vCPU has not begun it yet. It is the one that was expected, unless the timer came early or more than a period late.
  */
-static void begin_period(struct vcpu *vcpu) {
+static inline void begin_period(struct vcpu *vcpu, uint64_t now) {
     struct regulation *regulation = &vcpu->regulation;
-    uint64_t late = arch_now() - regulation->next_begin.ticks;
+    uint64_t late = now - regulation->next_begin.ticks;
     bool is_expected = late != 0 && late < regulation->length.ticks;
     if (!is_expected)
         find_period(vcpu);
@@ -87,10 +94,13 @@ static void begin_period(struct vcpu *vcpu) {
 void regulate_start(struct vcpu *vcpu) {
     if (!is_regulated(vcpu->vm))
         return;
+    uint64_t now = arch_now();
     lock(&vcpu->vm->lock);
-    begin_period(vcpu);
-    arm(vcpu);
+    begin_period(vcpu, now);
+    uint64_t left = remaining(vcpu);
     unlock(&vcpu->vm->lock);
+    await_next(&vcpu->regulation);
+    arm(vcpu, left);
     arch_period_timer_on();
 }
 
@@ -98,8 +108,9 @@ void regulate_stop(struct vcpu *vcpu) {
     if (!is_regulated(vcpu->vm))
         return;
     arch_period_timer_off();
+    uint32_t used = arch_counter_used();
     lock(&vcpu->vm->lock);
-    charge(vcpu);
+    charge(vcpu, used);
     unlock(&vcpu->vm->lock);
     arch_counter_off();
     vcpu->regulation.throttled = false;
@@ -107,18 +118,24 @@ void regulate_stop(struct vcpu *vcpu) {
 
 void regulate_overflow(struct vcpu *vcpu) {
     vcpu->regulation.overflows++;
+    uint32_t used = arch_counter_used();
     lock(&vcpu->vm->lock);
-    charge(vcpu);
-    arm(vcpu);
+    charge(vcpu, used);
+    uint64_t left = remaining(vcpu);
     unlock(&vcpu->vm->lock);
+    arm(vcpu, left);
 }
 
 void regulate_period(struct vcpu *vcpu) {
     vcpu->regulation.refills++;
+    uint32_t used = arch_counter_used();
+    uint64_t now = arch_now();
     lock(&vcpu->vm->lock);
-    charge(vcpu);
+    charge(vcpu, used);
     trace(vcpu, TRACE_REFILL);
-    begin_period(vcpu);
-    arm(vcpu);
+    begin_period(vcpu, now);
+    uint64_t left = remaining(vcpu);
     unlock(&vcpu->vm->lock);
+    await_next(&vcpu->regulation);
+    arm(vcpu, left);
 }
