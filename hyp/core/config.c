@@ -4,6 +4,7 @@
 #include "arch.h"
 #include "platform.h"
 
+#include <ringfence/periods.h>
 #include <ringfence/reservation.h>
 
 /* Where the hypervisor itself is; by the linker. */
@@ -41,15 +42,33 @@ static const char *trace_error(const struct machine_config *config) {
     return wrong;
 }
 
+static bool is_in(uint64_t value, uint64_t least, uint64_t most) {
+    return least <= value && value <= most;
+}
+
+static const char *reservation_error(const struct reservation_config *reservation) {
+    const struct reservation_bounds *bounds = &reservation->bounds;
+    if (reservation->period_ns && !rf_periods_length_ok(reservation->period_ns))
+        return "the period of a reservation is not 1 us to 1 s";
+    if (!bounds->period_max_ns)
+        return 0;
+    if (!is_in(reservation->budget, bounds->budget_min, bounds->budget_max) ||
+        !is_in(reservation->period_ns, bounds->period_min_ns, bounds->period_max_ns))
+        return "a reservation is not within the bounds of its changes";
+    if (!rf_periods_length_ok(bounds->period_min_ns) ||
+        !rf_periods_length_ok(bounds->period_max_ns))
+        return "the bounds of a reservation's period are not 1 us to 1 s";
+    if (bounds->budget_max == RF_BUDGET_UNLIMITED)
+        return "the bounds of a reservation's budget end at 2^64 - 1, expected less";
+    return 0;
+}
+
 static const char *vm_error(const struct vm_config *vm) {
-    uint64_t period_ns = vm->reservation.period_ns;
     if (vm->vcpus == 0 || vm->vcpus > MAX_VCPUS || vm->vcpus > RF_RESERVATION_MAX_VCPUS)
         return "a VM has no vCPU, or more than 8";
     for (uint32_t v = 0; v < vm->vcpus; v++)
         if (vm->cores[v] >= platform.cores)
             return "a VM has a core that the platform has not";
-    if (period_ns && (period_ns < RF_BUDGET_MIN_PERIOD_NS || period_ns > RF_BUDGET_MAX_PERIOD_NS))
-        return "the period of a reservation is not 1 us to 1 s";
     for (uint32_t r = 0; r < MAX_REGIONS; r++) {
         const struct memory_region *region = &vm->memory[r];
         const char *wrong = region->size ? region_error(region) : 0;
@@ -60,7 +79,7 @@ static const char *vm_error(const struct vm_config *vm) {
                         vm->memory[other].size))
                 return "two memory regions of a VM have the same addresses";
     }
-    return 0;
+    return reservation_error(&vm->reservation);
 }
 
 static bool share_memory(const struct vm_config *a, const struct vm_config *b) {
@@ -70,6 +89,26 @@ static bool share_memory(const struct vm_config *a, const struct vm_config *b) {
                         b->memory[j].size))
                 return true;
     return false;
+}
+
+/* Who may change what, and that all is within the platform's total to begin with. */
+static const char *changes_error(const struct machine_config *config) {
+    uint64_t events_per_s = 0;
+    for (uint32_t n = 0; n < config->vms; n++) {
+        const struct reservation_config *reservation = &config->vm[n].reservation;
+        if (reservation->period_ns)
+            events_per_s = rf_periods_together(
+                events_per_s, rf_periods_bandwidth(reservation->budget, reservation->period_ns));
+        if (reservation->bounds.period_max_ns && !config->events_per_s)
+            return "a reservation can be changed, and the platform has no total";
+        for (uint32_t other = 0; other < 32; other++)
+            if (config->vm[n].may_change >> other & 1 &&
+                (other >= config->vms || !config->vm[other].reservation.bounds.period_max_ns))
+                return "a VM may change a reservation that has no bounds";
+    }
+    if (config->events_per_s && events_per_s > config->events_per_s)
+        return "the reservations are together above the platform's total";
+    return 0;
 }
 
 /* How many vCPUs of all VMs a core would be. */
@@ -95,5 +134,6 @@ const char *config_error(const struct machine_config *config) {
     for (uint32_t core = 0; core < platform.cores; core++)
         if (uses_of(config, core) > 1)
             return "a core is two vCPUs";
-    return trace_error(config);
+    const char *wrong = changes_error(config);
+    return wrong ? wrong : trace_error(config);
 }

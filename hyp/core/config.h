@@ -24,11 +24,20 @@ struct memory_region {
     uint64_t size;    /* bytes; 0: no region */
 };
 
+/* What a reservation may be changed to at run time, both ends included. */
+struct reservation_bounds {
+    uint64_t budget_min;
+    uint64_t budget_max;
+    uint64_t period_min_ns;
+    uint64_t period_max_ns; /* 0: it is never changed */
+};
+
 /* Memory events that the VM may cause in each period; see policy's reservation.h. */
 struct reservation_config {
     uint64_t budget;         /* events of all vCPUs together */
     uint64_t period_ns;      /* 1 us to 1 s; 0: no reservation */
     const uint32_t *weights; /* of the vCPUs; null: equal shares */
+    struct reservation_bounds bounds;
 };
 
 struct vm_config {
@@ -39,11 +48,14 @@ struct vm_config {
     uint32_t cores[MAX_VCPUS];
     uint32_t vcpus;
     struct reservation_config reservation;
+    uint32_t may_change; /* the reservations of these VMs: bit n is for number n */
 };
 
 struct machine_config {
     const struct vm_config *vm;
     uint32_t vms;
+    /* What all reservations together may be, in events a second; 0: as they are, for good. */
+    uint64_t events_per_s;
     /* No guest's: where trace.h keeps its rings, in builds that have it. */
     struct memory_region trace;
 };

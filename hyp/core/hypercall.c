@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 #include "hypercall.h"
 
-static bool ours(uint64_t x[4]) {
+#include "change.h"
+
+static bool ours(const struct vcpu *vcpu, uint64_t x[4]) {
     if ((uint32_t)x[0] == HYPERCALL_VERSION)
-        x[0] = HYPERCALL_VERSION_0_1;
+        x[0] = HYPERCALL_VERSION_0_2;
+    else if ((uint32_t)x[0] == HYPERCALL_CHANGE)
+        x[0] = change(vcpu->vm, x[1], x[2], x[3], &x[1]);
     else if ((x[0] & SMCCC_NUMBER) >= SMCCC_QUERIES)
         x[0] = SMCCC_NOT_SUPPORTED;
     else
@@ -23,7 +27,7 @@ bool hypercall(struct vcpu *vcpu, uint64_t x[4]) {
         x[0] = psci(vcpu, x);
         return true;
     case SMCCC_SERVICE_HYPERVISOR:
-        return ours(x);
+        return ours(vcpu, x);
     default:
         return false;
     }

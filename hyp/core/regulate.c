@@ -8,6 +8,7 @@
 
 const char *regulate_init(struct vm *vm) {
     const struct reservation_config *config = &vm->config->reservation;
+    rf_periods_init(&vm->periods, config->period_ns);
     switch (
         rf_reservation_init(&vm->reservation, config->budget, config->weights, vm->config->vcpus)) {
     case RF_RESERVATION_OK:
@@ -54,10 +55,13 @@ static struct ticks ticks_of(uint64_t ns) {
 /* Makes the period that the clock is in the next one. */
 static __attribute__((noinline)) void find_period(struct vcpu *vcpu) {
     struct regulation *regulation = &vcpu->regulation;
-    uint64_t period_ns = vcpu->vm->config->reservation.period_ns;
-    regulation->length = ticks_of(period_ns);
-    regulation->next_period = arch_now_ns() / period_ns;
-    regulation->next_begin = ticks_of(regulation->next_period * period_ns);
+    struct rf_periods *periods = &vcpu->vm->periods;
+    struct rf_period period;
+    rf_periods_at(periods, arch_now_ns(), &period);
+    regulation->length = ticks_of(periods->length_ns);
+    regulation->next_period = period.number;
+    regulation->next_begin = ticks_of(period.begin_ns);
+    regulation->expected = periods->next_length_ns ? 0 : regulation->length.ticks;
 }
 
 /* Makes the one behind it the next one. */
@@ -79,16 +83,23 @@ static inline void await_next(const struct regulation *regulation) {
 }
 
 /*
- * The period that begins now, if the vCPU has not begun it yet. It is the one that was expected, unless the timer came early or more than a period late.
+ * The period that begins now, if the vCPU has not begun it yet. It is the one that was
+ * expected, unless the timer came early or more than a period late, or the length of periods
+ * changes: then the clock is asked again, under the lock.
  */
 static inline void begin_period(struct vcpu *vcpu, uint64_t now) {
     struct regulation *regulation = &vcpu->regulation;
     uint64_t late = now - regulation->next_begin.ticks;
-    bool is_expected = late != 0 && late < regulation->length.ticks;
+    bool is_expected = late != 0 && late < regulation->expected;
     if (!is_expected)
         find_period(vcpu);
     rf_reservation_refill(&vcpu->vm->reservation, vcpu->index, regulation->next_period);
     expect_next(regulation);
+}
+
+void regulate_changes(struct vm *vm) {
+    for (uint32_t v = 0; v < vm->config->vcpus; v++)
+        vm->vcpu[v].regulation.expected = 0;
 }
 
 void regulate_start(struct vcpu *vcpu) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * Reservations in force: the counter, the timer and the lock around policy's reservation.h, which
- * decides. All cores number periods alike: period p lasts from p * period_ns to (p + 1) *
- * period_ns on the clock that they share.
+ * decides, and its periods.h, which numbers periods alike for all cores, by the clock that they
+ * share. change.h changes both.
  *
  * A vCPU of a VM without a reservation has neither timer nor counter: nothing here runs for it
  * but one test before its first instruction.
@@ -18,6 +18,8 @@ static inline bool is_regulated(const struct vm *vm) {
 
 /* Null, or what is wrong with the VM's reservation. */
 const char *regulate_init(struct vm *vm);
+/* The VM's periods change, under its lock. */
+void regulate_changes(struct vm *vm);
 /* The vCPU of this core is about to run its first instruction. */
 void regulate_start(struct vcpu *vcpu);
 /* It runs no more; what it used last is charged. */

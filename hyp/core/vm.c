@@ -2,6 +2,7 @@
 #include "vm.h"
 
 #include "arch.h"
+#include "change.h"
 #include "console.h"
 #include "platform.h"
 #include "regulate.h"
@@ -38,8 +39,14 @@ void vm_init_all(void) {
     if (wrong)
         refuse(platform.name, wrong);
     vms_running = machine_config.vms;
-    for (uint32_t n = 0; n < machine_config.vms; n++)
+    for (uint32_t n = 0; n < machine_config.vms; n++) {
         vm_init(&vms[n], n, &machine_config.vm[n]);
+        change_init(&vms[n]);
+    }
+}
+
+struct vm *vm_of_number(uint64_t number) {
+    return number < machine_config.vms ? &vms[number] : 0;
 }
 
 struct vcpu *vm_vcpu_of_core(uint32_t core) {

@@ -12,6 +12,7 @@
 #include "config.h"
 #include "vcpu_arch.h"
 
+#include <ringfence/periods.h>
 #include <ringfence/reservation.h>
 
 struct lock {
@@ -31,6 +32,7 @@ struct regulation {
     uint64_t next_period; /* number of the period that comes next, and when it begins */
     struct ticks next_begin;
     struct ticks length; /* of a period */
+    uint64_t expected;   /* ticks within which it begins; 0 while the length changes */
     uint64_t refills;
     uint64_t overflows;
 #ifdef TRACE
@@ -58,8 +60,9 @@ struct vm {
     uint32_t stopped;
     uint32_t on; /* vCPUs */
     uint32_t ended;
-    struct lock lock; /* of the reservation, and of who starts a vCPU */
+    struct lock lock; /* of the reservation and its periods, and of who starts a vCPU */
     struct rf_reservation reservation;
+    struct rf_periods periods;
     struct lock line_lock;
     uint32_t line_length;
     char line[CONSOLE_LINE]; /* of its console, until it ends */
@@ -69,6 +72,8 @@ struct vm {
 
 /* All VMs of the configuration, with their vCPU 0 starting. */
 void vm_init_all(void);
+/* Null if there is none. */
+struct vm *vm_of_number(uint64_t number);
 /* The vCPU that a core is for; null if there is none. */
 struct vcpu *vm_vcpu_of_core(uint32_t core);
 /* What a core does between its guests' lives: waits for a start, and starts. */

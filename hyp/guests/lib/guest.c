@@ -14,13 +14,17 @@
 
 extern char secondary_start[];
 
-uint64_t call(uint64_t function, uint64_t a, uint64_t b, uint64_t c) {
+struct results call_for_two(uint64_t function, uint64_t a, uint64_t b, uint64_t c) {
     register uint64_t x0 __asm__("x0") = function;
     register uint64_t x1 __asm__("x1") = a;
     register uint64_t x2 __asm__("x2") = b;
     register uint64_t x3 __asm__("x3") = c;
     __asm__ volatile("hvc #0" : "+r"(x0), "+r"(x1), "+r"(x2), "+r"(x3)::"memory");
-    return x0;
+    return (struct results){x0, x1};
+}
+
+uint64_t call(uint64_t function, uint64_t a, uint64_t b, uint64_t c) {
+    return call_for_two(function, a, b, c).x0;
 }
 
 bool vcpu_on(uint64_t vcpu) {

@@ -20,7 +20,12 @@ void main(uint64_t a, uint64_t b, uint64_t c, uint64_t d);
 void secondary(uint64_t vcpu);
 void interrupt(void);
 
-/* A call to the hypervisor. */
+/* A call to the hypervisor: its first result, or both. */
+struct results {
+    uint64_t x0;
+    uint64_t x1;
+};
+struct results call_for_two(uint64_t function, uint64_t a, uint64_t b, uint64_t c);
 uint64_t call(uint64_t function, uint64_t a, uint64_t b, uint64_t c);
 bool vcpu_on(uint64_t vcpu);
 _Noreturn void vcpu_off(void);

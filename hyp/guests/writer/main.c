@@ -10,7 +10,8 @@
 #include "guest.h"
 
 #define MAX_VCPUS 8U
-#define MAX_PERIODS 64U
+#define MAX_PERIODS 640U
+#define PERIODS_A_ROW 64U
 #define LINE_BYTES 64U
 #define BUFFER_BYTES (1U << 20)
 /* After so many lines a vCPU that comes and goes is turned off. */
@@ -117,10 +118,13 @@ void main(uint64_t period_ns, uint64_t periods, uint64_t vcpus, uint64_t attack)
             vcpu_on(vcpu);
         __asm__ volatile("yield");
     }
+    print("from %u ns\n", run.first_period * period_ns);
     for (uint64_t vcpu = 0; vcpu < vcpus; vcpu++) {
-        print("vCPU %u:", vcpu);
-        for (uint64_t period = 0; period < run.periods; period++)
+        for (uint64_t period = 0; period < run.periods; period++) {
+            if (period % PERIODS_A_ROW == 0)
+                print("%svCPU %u:", period ? "\n" : "", vcpu);
             print(" %u", lines[vcpu][period]);
+        }
         print("\n");
     }
 }
