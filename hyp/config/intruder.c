@@ -24,6 +24,7 @@ static const struct vm_config vms[] = {
         .memory = {{.guest_address = 0x40000000, .address = 0x48000000, .size = 0x200000}},
         .cores = {0, 1},
         .vcpus = INTRUDER_VCPUS,
+        .statistics = {.guest_address = 0x70000000, .of = 2},
     },
     {
         .name = "writer",

@@ -31,6 +31,12 @@
 #ifndef BOUNDS
 #define BOUNDS 10, 10000, 20000, 1000000
 #endif
+#ifndef STATISTICS
+#define STATISTICS 0x70000000
+#endif
+#ifndef OF
+#define OF 3
+#endif
 #ifndef MAY_CHANGE
 #define MAY_CHANGE 1
 #endif
@@ -53,6 +59,7 @@ static const struct vm_config vms[] = {
         .cores = {3},
         .vcpus = 1,
         .may_change = MAY_CHANGE,
+        .statistics = {.guest_address = STATISTICS, .of = OF},
     },
 };
 

@@ -51,6 +51,7 @@ static const struct vm_config vms[] = {{
     .memory = {{.guest_address = GUEST, .address = ADDRESS, .size = 0x1000000}, MORE},
     .cores = {CORES},
     .vcpus = VCPUS,
+    .statistics = {.guest_address = 0x70000000, .of = 1},
     .reservation = {.budget = BUDGET, .period_ns = REGULATED ? PERIOD_NS : 0, .weights = GIVEN},
 }};
 

@@ -3,6 +3,7 @@
 
 #include "arch.h"
 #include "platform.h"
+#include "statistics_page.h"
 
 #include <ringfence/periods.h>
 #include <ringfence/reservation.h>
@@ -91,6 +92,22 @@ static bool share_memory(const struct vm_config *a, const struct vm_config *b) {
     return false;
 }
 
+/* Where the VM would have the page of another, nothing else may be. */
+static const char *statistics_error(const struct vm_config *vm, uint32_t vms) {
+    uint64_t start = vm->statistics.guest_address;
+    uint64_t size = (uint64_t)vms * STATISTICS_PAGE_BYTES;
+    if (!vm->statistics.of)
+        return 0;
+    if (vm->statistics.of >> vms)
+        return "a VM may read the statistics of one that there is not";
+    if (start % STATISTICS_PAGE_BYTES || !is_within(start, size, 0, ARCH_GUEST_BYTES))
+        return "pages of statistics are not aligned to 4 KiB, or where guests have no addresses";
+    for (uint32_t r = 0; r < MAX_REGIONS; r++)
+        if (overlap(start, size, vm->memory[r].guest_address, vm->memory[r].size))
+            return "pages of statistics have the addresses of a memory region";
+    return 0;
+}
+
 /* Who may change what, and that all is within the platform's total to begin with. */
 static const char *changes_error(const struct machine_config *config) {
     uint64_t events_per_s = 0;
@@ -125,6 +142,8 @@ const char *config_error(const struct machine_config *config) {
         return "there is no VM, or more than 8";
     for (uint32_t n = 0; n < config->vms; n++) {
         const char *wrong = vm_error(&config->vm[n]);
+        if (!wrong)
+            wrong = statistics_error(&config->vm[n], config->vms);
         if (wrong)
             return wrong;
         for (uint32_t other = 0; other < n; other++)

@@ -40,6 +40,12 @@ struct reservation_config {
     struct reservation_bounds bounds;
 };
 
+/* Pages of statistics_page.h that a VM may read; that of VM n at guest_address + n * 4 KiB. */
+struct statistics_config {
+    uint64_t guest_address;
+    uint32_t of; /* these VMs: bit n is for number n */
+};
+
 struct vm_config {
     const char *name;
     uint64_t entry;                     /* guest address of the first instruction */
@@ -48,6 +54,7 @@ struct vm_config {
     uint32_t cores[MAX_VCPUS];
     uint32_t vcpus;
     struct reservation_config reservation;
+    struct statistics_config statistics;
     uint32_t may_change; /* the reservations of these VMs: bit n is for number n */
 };
 

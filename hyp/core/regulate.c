@@ -2,6 +2,7 @@
 #include "regulate.h"
 
 #include "arch.h"
+#include "statistics.h"
 #include "trace.h"
 
 #define NS_PER_S 1000000000U
@@ -25,12 +26,17 @@ const char *regulate_init(struct vm *vm) {
 /* Charges what was used since the counter was armed. Under the lock, unlike reading the counter. */
 static inline void charge(struct vcpu *vcpu, uint32_t used) {
     trace_count(vcpu, used);
+    if (vcpu->regulation.line)
+        statistics_charge(vcpu, used);
     rf_reservation_charge(&vcpu->vm->reservation, vcpu->index, used);
 }
 
-static inline uint64_t remaining(const struct vcpu *vcpu) {
+/* What the vCPU has left, with nothing more to be done under the lock. */
+static inline uint64_t remaining(struct vcpu *vcpu) {
     uint64_t left = 0;
     rf_reservation_remaining(&vcpu->vm->reservation, vcpu->index, &left);
+    if (vcpu->regulation.line)
+        statistics_publish(vcpu, left == 0);
     return left;
 }
 
@@ -122,6 +128,8 @@ void regulate_stop(struct vcpu *vcpu) {
     uint32_t used = arch_counter_used();
     lock(&vcpu->vm->lock);
     charge(vcpu, used);
+    if (vcpu->regulation.line)
+        statistics_publish(vcpu, false);
     unlock(&vcpu->vm->lock);
     arch_counter_off();
     vcpu->regulation.throttled = false;

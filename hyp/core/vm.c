@@ -6,6 +6,7 @@
 #include "console.h"
 #include "platform.h"
 #include "regulate.h"
+#include "statistics.h"
 #include "trace.h"
 
 static struct vm vms[MAX_CORES];
@@ -42,6 +43,7 @@ void vm_init_all(void) {
     for (uint32_t n = 0; n < machine_config.vms; n++) {
         vm_init(&vms[n], n, &machine_config.vm[n]);
         change_init(&vms[n]);
+        statistics_init(&vms[n]);
     }
 }
 

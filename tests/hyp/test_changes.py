@@ -104,6 +104,12 @@ class Changes(unittest.TestCase):
             ({"EVENTS_PER_S": 1999999}, "the reservations are together above the platform's total"),
             ({"MAY_CHANGE": 2}, "a VM may change a reservation that has no bounds"),
             ({"MAY_CHANGE": 4}, "a VM may change a reservation that has no bounds"),
+            ({"OF": 4}, "a VM may read the statistics of one that there is not"),
+            ({"STATISTICS": "0x70000800"},
+             "pages of statistics are not aligned to 4 KiB, or where guests have no addresses"),
+            ({"STATISTICS": "0x7ffffff000"},
+             "pages of statistics are not aligned to 4 KiB, or where guests have no addresses"),
+            ({"STATISTICS": "0x401ff000"}, "pages of statistics have the addresses of a memory region"),
         ):
             with self.subTest(why, **settings):
                 machine = Machine("manager", settings)

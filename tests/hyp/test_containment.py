@@ -22,6 +22,8 @@ DEEDS = {
     "FIRMWARE_CALL": (7, "a call to the firmware (SMC)", None),
     "PHYSICAL_TIMER": (8, "a system register that it may not access", None),
     "CLEAN_BY_SET": (12, "a system register that it may not access", None),
+    "WRITE_STATISTICS": (13, "a write to memory that it has not", 0x70001000),
+    "READ_OTHER_STATISTICS": (14, "a read from memory that it has not", 0x70000000),
     "PAIR_FROM_DEVICE": (9, "a read from memory that it has not", 0x08000000),
 }
 NOTHING, RESET, FLOOD = 0, 10, 11

@@ -2,11 +2,22 @@
 #include "stage2.h"
 
 #include "../../core/arch.h"
+#include "../../core/statistics.h"
 #include "tables.h"
 
 _Static_assert(ARCH_GUEST_BYTES == 1ULL << INPUT_BITS, "configurations are checked for it");
 
-#define GUEST_MEMORY (STAGE2_NORMAL | STAGE2_READ | STAGE2_WRITE | INNER_SHAREABLE | ACCESSED)
+#define GUEST_READS (STAGE2_NORMAL | STAGE2_READ | INNER_SHAREABLE | ACCESSED)
+#define GUEST_MEMORY (GUEST_READS | STAGE2_WRITE)
+
+static void map_statistics(const struct vm *vm) {
+    const struct statistics_config *statistics = &vm->config->statistics;
+    for (uint32_t n = 0; n < machine_config.vms; n++)
+        if (statistics->of >> n & 1)
+            tables_map(vm->arch.stage2, statistics->guest_address + n * STATISTICS_PAGE_BYTES,
+                       (uintptr_t)statistics_of(n), STATISTICS_PAGE_BYTES,
+                       GUEST_READS | EXECUTE_NEVER);
+}
 
 void stage2_build(struct vm *vm) {
     vm->arch.stage2 = tables_new();
@@ -15,6 +26,7 @@ void stage2_build(struct vm *vm) {
         tables_map(vm->arch.stage2, region->guest_address, region->address, region->size,
                    GUEST_MEMORY);
     }
+    map_statistics(vm);
     dsb();
 }
 

@@ -11,6 +11,9 @@
 #define BEHIND 0x40200000U
 #define OTHERS 0x44000000U
 #define DISTRIBUTOR 0x08000000U
+/* A page that it may only read, and one that it may not. */
+#define STATISTICS 0x70001000U
+#define OTHER_STATISTICS 0x70000000U
 #define HYPERCALL_UNKNOWN 0xc600beefU
 #define SMCCC_YIELDING 0x32000000U /* a call to a trusted system, which there is not */
 #define PSCI_SYSTEM_RESET 0x84000009U
@@ -31,6 +34,8 @@ enum deed {
     RESET,
     FLOOD,
     CLEAN_BY_SET,
+    WRITE_STATISTICS,
+    READ_OTHER_STATISTICS,
 };
 
 static uint64_t deed;
@@ -78,6 +83,13 @@ static void do_it(void) {
         break;
     case CLEAN_BY_SET:
         __asm__ volatile("dc cisw, xzr");
+        break;
+    case WRITE_STATISTICS:
+        print("version %u\n", (uint64_t)((volatile uint32_t *)(uintptr_t)STATISTICS)[1]);
+        *(volatile uint64_t *)(uintptr_t)STATISTICS = 1;
+        break;
+    case READ_OTHER_STATISTICS:
+        print("%x\n", *(volatile uint64_t *)(uintptr_t)OTHER_STATISTICS);
         break;
     }
 }

@@ -79,6 +79,27 @@ void print(const char *format, ...) {
     va_end(arguments);
 }
 
+struct statistics_line statistics_read(const struct statistics_page *page, uint64_t vcpu) {
+    const struct statistics_line *line = &page->vcpu[vcpu];
+    for (;;) {
+        uint64_t before = __atomic_load_n(&line->sequence, __ATOMIC_ACQUIRE);
+        struct statistics_line copy = *line;
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (before % 2 == 0 && __atomic_load_n(&line->sequence, __ATOMIC_RELAXED) == before)
+            return copy;
+    }
+}
+
+void statistics_print(const struct statistics_page *page) {
+    for (uint64_t vcpu = 0; vcpu < page->header.vcpus; vcpu++) {
+        struct statistics_line line = statistics_read(page, vcpu);
+        print("VM %u vCPU %u: period %u of %u ns, budget %u, share %u, used %u, overruns %u, "
+              "refills %u, throttles %u, throttled %u ns\n",
+              (uint64_t)page->header.vm, vcpu, line.period, line.period_ns, line.budget, line.share,
+              line.used, line.overruns, line.refills, line.throttles, line.throttled_ns);
+    }
+}
+
 void interrupts_on(uint64_t vcpu, uint32_t enabled) {
     /* Arm IHI 0069, 12: GICD_CTLR; GICR_WAKER, GICR_IGROUPR0, GICR_ISENABLER0. */
     uintptr_t frame = REDISTRIBUTORS + vcpu * 0x20000;

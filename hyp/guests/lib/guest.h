@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "statistics_page.h"
+
 #define guest_sysreg_read(name)                                                                    \
     ({                                                                                             \
         uint64_t value_;                                                                           \
@@ -34,6 +36,12 @@ _Noreturn void off(void);
 uint64_t now_ns(void);
 /* %s, %u and %x, as the hypervisor's own; one vCPU at a time. */
 void print(const char *format, ...);
+
+/* A vCPU's line of a page of statistics, as it was at one time. */
+struct statistics_line statistics_read(const struct statistics_page *page, uint64_t vcpu);
+
+/* One after the other: its number, and the line but for its sequence. */
+void statistics_print(const struct statistics_page *page);
 
 /* The vCPU's interrupt controller: private interrupts on, all priorities alike. */
 void interrupts_on(uint64_t vcpu, uint32_t enabled);

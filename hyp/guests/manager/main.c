@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * Changes the reservation of VM 0 at run time, and says what was asked for, when, and what came of
- * it.
+ * it; or reads its statistics.
  *
  * Arguments: what to do, by its number below.
  */
@@ -11,15 +11,17 @@
 #define WRITER 0U
 #define ITSELF 1U
 #define NOBODY 2U
+#define STATISTICS 0x70000000U
 #define PERIOD_NS 100000U
 /* Behind the writer's start, and between changes: not in step with any period. */
 #define START_NS 1037000U
 #define STEP_NS 437000U
+#define WATCHED_NS 12000000U
 /* Just behind the begin of a period, so that vCPUs are turned on while the change waits. */
 #define SLOW_START_NS 10020000U
 #define SLOW_STEP_NS 4000000U
 
-enum deed { NOTHING, TO_AND_FRO, REFUSED, SLOWLY };
+enum deed { NOTHING, TO_AND_FRO, REFUSED, SLOWLY, WATCH };
 
 static void wait_until(uint64_t at_ns) {
     while (now_ns() < at_ns)
@@ -45,6 +47,19 @@ static void change_to(const uint64_t to[][2], uint64_t changes, uint64_t start_n
         wait_until(start_ns + n * step_ns);
         change(WRITER, to[n][0], to[n][1]);
     }
+}
+
+/* The writer's statistics while it writes, in none of its steps, then when it has long ended. */
+static void watch(void) {
+    const struct statistics_page *pages = (const struct statistics_page *)(uintptr_t)STATISTICS;
+    for (uint64_t n = 0; n < 3; n++) {
+        wait_until(START_NS + n * STEP_NS);
+        print("at %u\n", now_ns());
+        statistics_print(&pages[WRITER]);
+    }
+    wait_until(WATCHED_NS);
+    statistics_print(&pages[WRITER]);
+    statistics_print(&pages[ITSELF]);
 }
 
 static void be_refused(void) {
@@ -81,5 +96,7 @@ void main(uint64_t deed, uint64_t unused, uint64_t unused_too, uint64_t and_this
         change_to(slowly, sizeof(slowly) / sizeof(slowly[0]), SLOW_START_NS, SLOW_STEP_NS);
     else if (deed == REFUSED)
         be_refused();
+    else if (deed == WATCH)
+        watch();
     print("done\n");
 }

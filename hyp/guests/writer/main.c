@@ -16,11 +16,15 @@
 #define BUFFER_BYTES (1U << 20)
 /* After so many lines a vCPU that comes and goes is turned off. */
 #define LINES_A_LIFE 7U
+/* Where its own statistics are, if it looks at them; it stood still if a line took so long. */
+#define STATISTICS 0x70000000U
+#define STILL_NS 2000U
 
 enum attack {
     NONE,
     COUNTERS,    /* all stop and clear them before each line */
     COME_AND_GO, /* the first turns the others on again as often as they turn themselves off */
+    LOOK,        /* none: it only looks at its statistics afterwards */
 };
 
 static struct {
@@ -34,6 +38,8 @@ static struct {
 } run;
 
 static bool is_done[MAX_VCPUS];
+static uint64_t total[MAX_VCPUS]; /* lines, also those that are in no period that counts */
+static uint64_t still_ns;         /* of vCPU 0 */
 static uint64_t lines[MAX_VCPUS][MAX_PERIODS];
 static uint8_t buffer[MAX_VCPUS][BUFFER_BYTES] __attribute__((aligned(LINE_BYTES)));
 
@@ -70,14 +76,33 @@ static uint64_t write_line(uint64_t vcpu, uint64_t *at) {
     return period;
 }
 
+static uint64_t look_at_clock(uint64_t before_ns) {
+    uint64_t ns = now_ns();
+    if (ns - before_ns > STILL_NS)
+        still_ns += ns - before_ns;
+    return ns;
+}
+
+/* When all that was written is charged: two periods later. */
+static void print_statistics(void) {
+    for (uint64_t end_ns = now_ns() + 2 * run.period_ns; now_ns() < end_ns;)
+        __asm__ volatile("yield");
+    print("stood still for %u ns\n", still_ns);
+    statistics_print((const struct statistics_page *)(uintptr_t)STATISTICS);
+}
+
 static void write_lines(uint64_t vcpu) {
     uint64_t at = 0;
     __atomic_fetch_add(&run.ready, 1, __ATOMIC_ACQ_REL);
     /* Nothing before the first period that counts, so that its first use is seen, too. */
     while (!shared(&run.first_period) || now_ns() / run.period_ns < run.first_period)
         __asm__ volatile("yield");
+    uint64_t before_ns = now_ns();
     for (uint64_t written = 1;; written++) {
         uint64_t counted = write_line(vcpu, &at) - run.first_period;
+        total[vcpu]++;
+        if (run.attack == LOOK && vcpu == 0)
+            before_ns = look_at_clock(before_ns);
         if (run.periods && counted + 1 > run.periods && counted < UINT64_MAX / 2)
             break;
         if (counted < run.periods)
@@ -119,7 +144,10 @@ void main(uint64_t period_ns, uint64_t periods, uint64_t vcpus, uint64_t attack)
         __asm__ volatile("yield");
     }
     print("from %u ns\n", run.first_period * period_ns);
+    if (attack == LOOK)
+        print_statistics();
     for (uint64_t vcpu = 0; vcpu < vcpus; vcpu++) {
+        print("%u lines by vCPU %u\n", total[vcpu], vcpu);
         for (uint64_t period = 0; period < run.periods; period++) {
             if (period % PERIODS_A_ROW == 0)
                 print("%svCPU %u:", period ? "\n" : "", vcpu);
