@@ -207,7 +207,7 @@ void BPF_PROG(gang_stopping, struct task_struct *p, bool runnable) {
         return;
     thread->preempted = runnable && !thread->yielded;
     thread->yielded = 0;
-    thread->waits_since_ns = bpf_ktime_get_ns();
+    thread->waits_since_ns = begin_wait_ns(p, thread);
     /* With a rest of its slice it would come back past dispatch, whatever happened meanwhile. */
     if (runnable && !(p->flags & TASK_IS_KERNEL_THREAD))
         p->scx.slice = 0;
@@ -274,7 +274,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
     if (state->demands && outranks_members(next))
         end_demand(state, cpu);
     if (state->brief && !priority && !outranks_members(next))
-        end_brief(state, cpu, next);
+        end_brief(state, cpu, next, thread);
     bool best_effort = is_best_effort(next, thread);
     meter_switch(cpu, best_effort);
     if (thread && best_effort)

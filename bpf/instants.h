@@ -26,8 +26,14 @@ const volatile u64 instant_after_ns;
 /* Whoever found no time for its instant until then demands it. */
 #define DEMAND_AFTER_NS (2 * instant_after_ns)
 
-/* What a reader of RCU gets: at once it would not get any further. */
+/*
+ * What a reader of RCU gets: at once it would not get any further. A grace period waits for it, to
+ * which the kernel gives 21 s. So should it still be one afterwards, its next instant has
+ * four times the length: the reading may be long, the board slow, or a hypervisor may have taken the
+ * CPU meanwhile. After so many it waits like all others.
+ */
 #define READER_INSTANT_NS 100000ULL
+#define READER_INSTANTS 5
 
 /* From one look for those who wait to the next. */
 #define LOOK_NS 1000000000ULL
@@ -67,10 +73,34 @@ static inline bool is_rcu_reader(const struct task_struct *p) {
     return bpf_core_field_exists(p->rcu_read_lock_nesting) && p->rcu_read_lock_nesting > 0;
 }
 
+/* How long the instant of `p` is that begins now; 0 if it ends at once. */
+static inline u64 length_of_instant_ns(const struct task_struct *p, struct thread_state *thread) {
+    if (!is_rcu_reader(p)) {
+        thread->reader_instants = 0;
+        return 0;
+    }
+    u32 before = thread->reader_instants % READER_INSTANTS;
+    thread->reader_instants = (before + 1) % READER_INSTANTS;
+    return READER_INSTANT_NS << (2 * before);
+}
+
+/*
+ * From when on `p` waits, which stops now. For best-effort work that is still a reader after an
+ * instant, long ago: it has the next one at once. A member has not: gangs are promised that it waits.
+ */
+static inline u64 begin_wait_ns(struct task_struct *p, struct thread_state *thread) {
+    u64 now_ns = bpf_ktime_get_ns();
+    if (!is_rcu_reader(p))
+        thread->reader_instants = 0;
+    bool again = thread->reader_instants && is_best_effort(p, thread);
+    return again ? now_ns - DEMAND_AFTER_NS - 1 : now_ns;
+}
+
 /* Ends the instant of `p`, which begins now. */
-static inline void end_instant(u32 cpu, const struct task_struct *p) {
+static inline void end_instant(u32 cpu, const struct task_struct *p, struct thread_state *thread) {
     struct instant_timer *timer = bpf_map_lookup_elem(&instant_timers, &cpu);
-    if (!timer || !is_rcu_reader(p) || bpf_timer_start(&timer->timer, READER_INSTANT_NS, 0))
+    u64 length_ns = timer && thread ? length_of_instant_ns(p, thread) : 0;
+    if (!length_ns || bpf_timer_start(&timer->timer, length_ns, 0))
         scx_bpf_kick_cpu((s32)cpu, SCX_KICK_PREEMPT);
 }
 
@@ -245,10 +275,11 @@ static inline bool give_best_effort_instant(struct cpu_state *state, u32 cpu) {
 }
 
 /* Best-effort work starts its instant. */
-static inline void end_brief(struct cpu_state *state, u32 cpu, const struct task_struct *p) {
+static inline void end_brief(struct cpu_state *state, u32 cpu, const struct task_struct *p,
+                             struct thread_state *thread) {
     state->brief = 0;
     if (!is_idle(p))
-        end_instant(cpu, p);
+        end_instant(cpu, p, thread);
 }
 
 /* Gives an instant to a member that waits long for `cpu`; whether one runs next. Global: see kick_all. */
@@ -306,7 +337,7 @@ static inline bool is_of_instant(struct cpu_state *state, u32 cpu, const struct 
         return false;
     /* Behind its equals, or they would never be looked at. */
     thread->yielded = 1;
-    end_instant(cpu, next);
+    end_instant(cpu, next, thread);
     return true;
 }
 

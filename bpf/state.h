@@ -78,6 +78,8 @@ struct thread_state {
     u64 started_ns; /* for its share of best-effort time */
     /* When it became runnable or ran last; of no meaning while it runs or sleeps. */
     u64 waits_since_ns;
+    /* Instants that it has had as a reader of RCU, one after the other. */
+    u32 reader_instants;
 };
 
 /* Counted since the scheduler was loaded; what must stay 0 is marked so. */
