@@ -120,11 +120,15 @@ def appearing(folder):
 
 
 class Suite:
-    """A suite of the archive, such as `trixie-backports`, for both architectures."""
+    """A suite of the archive, such as `trixie-backports`, for both architectures.
 
-    def __init__(self, name):
+    With `base`, what the suite itself does not have of a package's dependencies comes from that one.
+    """
+
+    def __init__(self, name, base=None):
         self.name = name
-        self.folder = CACHE / "apt" / name
+        self.base = base
+        self.folder = CACHE / "apt" / (f"{name}+{base}" if base else name)
 
     def _apt(self, program, *arguments, folder=None, cwd=None):
         command = [program, "-q", "-c", (folder or self.folder) / "apt.conf", *arguments]
@@ -148,13 +152,18 @@ class Suite:
                 errors.append(str(error))
         raise FetchError("\n".join(errors))
 
+    def forget(self):
+        """Has the index fetched when it is needed next."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
     def _prepare(self, folder, uri, signed_by):
         """Writes what apt needs to fetch the index."""
         for name in ("lists/partial", "cache/archives/partial", "sources"):
             (folder / name).mkdir(parents=True)
         (folder / "status").touch()
         (folder / "apt.conf").write_text(APT_CONFIGURATION.format(folder=folder), encoding="utf-8")
-        source = f"Types: deb\nURIs: {uri}\nSuites: {self.name}\nComponents: main\n"
+        suites = f"{self.name} {self.base}" if self.base else self.name
+        source = f"Types: deb\nURIs: {uri}\nSuites: {suites}\nComponents: main\n"
         source += f"Architectures: {' '.join(ARCHITECTURES)}\nTargets: Packages\n"
         source += f"Signed-By: {signed_by}\n" if signed_by else ""
         (folder / "sources/debian.sources").write_text(source, encoding="utf-8")
@@ -174,26 +183,28 @@ class Suite:
         self._need_index()
         wanted = [f"{package}:{architecture}"]
         if with_dependencies:
-            plan = self._apt("apt-get", "-s", "install", "--no-install-recommends", *wanted)
+            plan = self._apt("apt-get", "-s", "-t", self.name, "install", "--no-install-recommends", *wanted)
             planned = re.findall(r"^Inst ([^:\s]+).*\[(\w+)\]", plan, flags=re.MULTILINE)
             wanted = [name if of == "all" else f"{name}:{of}" for name, of in planned]
         with tempfile.TemporaryDirectory(dir=CACHE) as downloads:
-            self._apt("apt-get", "download", *wanted, cwd=downloads)
+            self._apt("apt-get", "-t", self.name, "download", *wanted, cwd=downloads)
             for file in sorted(Path(downloads).glob("*.deb")):
                 subprocess.run(["dpkg-deb", "-x", file, folder], check=True)
 
 
-def unpacked(architecture, package):
+def unpacked(architecture, package, backported=False):
     """Root folder of a package with all that it depends on, from this machine's own release.
 
     The own release, so that its C library is as old as the one that our programs are linked with.
+    With `backported` the package itself is the newer one that Debian offers for that release.
     """
     release = machine_release()
-    folder = CACHE / "packages" / f"{release}-{architecture}" / package
+    suite = Suite(f"{release}-backports", base=release) if backported else Suite(release)
+    folder = CACHE / "packages" / f"{suite.name}-{architecture}" / package
     with locked():
         if not folder.exists():
             with appearing(folder) as root:
-                Suite(release).unpack(architecture, package, root, with_dependencies=True)
+                suite.unpack(architecture, package, root, with_dependencies=True)
     return folder
 
 

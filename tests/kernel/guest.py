@@ -15,7 +15,6 @@ the kernel's log and nothing else.
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -24,11 +23,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import debian
+import emulator
 import initramfs
 import kernel_log
 
 HERE = Path(__file__).resolve().parent
-QEMU = {"amd64": "qemu-system-x86_64", "arm64": "qemu-system-aarch64"}
 SERIAL = {"amd64": "ttyS0", "arm64": "ttyAMA0"}
 PORTS = ("output", "files", "status")
 POLL_S = 0.05
@@ -40,7 +39,7 @@ CLOCK = f"shift={NS_PER_INSTRUCTION.bit_length() - 1},sleep=off"
 # another spends in a loop, at each of its steps. A device's timer of this period ends turns, too.
 # No multiple of it is a period of the guest's: a CPU whose turn always came as one of the other
 # timers ended it would get none for milliseconds.
-TURN_US = 97
+TURN_US = 401
 EXCERPT_LINES = 25
 
 
@@ -116,16 +115,16 @@ class Guest:
     kernel_arguments  more of the kernel's command line
     allow           regular expressions of lines in the kernel's log that are no failures
     init            the first process, which in the end becomes /harness/run
+    qemu            command of the emulator; by default one that is fair to all CPUs
     """
 
     def __init__(self, kernel, cpus=4, memory_mib=1024, *, files=None, programs=(), library_packages=(),
                  sysctl=None, hostname="guest", freezer_v1=False, pmu=False,
-                 kernel_arguments=(), allow=(), init=HERE / "init"):
+                 kernel_arguments=(), allow=(), init=HERE / "init", qemu=()):
         if pmu and kernel.architecture != "arm64":
             raise GuestError("QEMU emulates a performance monitoring unit for arm64 alone")
-        if shutil.which(QEMU[kernel.architecture]) is None:
-            raise GuestError(f"{QEMU[kernel.architecture]} is not installed; `tools/setup test` does it")
         self.kernel = kernel
+        self.qemu = qemu or emulator.command(kernel.architecture)
         self.cpus = cpus
         self.memory_mib = memory_mib
         self.pmu = pmu
@@ -149,6 +148,8 @@ class Guest:
         """Mode and content of all files that are the same in every run, by path in the guest."""
         architecture = self.kernel.architecture
         files = every_file(files) | {"/init": self.init, "/harness/run": HERE / "run"}
+        modules = self.kernel.modules
+        files |= {f"/harness/modules/{number}-{path.name}": path for number, path in enumerate(modules)}
         roots = [debian.unpacked(architecture, package) for package in library_packages]
         for program in ("busybox-static/busybox", *programs):
             package, name = program.split("/")
@@ -170,7 +171,7 @@ class Guest:
         # Page tables of the kernel's own would cost QEMU all its translations in every system call.
         line += ["mitigations=off"]
         line += self.kernel_arguments
-        command = [QEMU[self.kernel.architecture], "-M", machine, "-cpu", processor]
+        command = [*self.qemu, "-M", machine, "-cpu", processor]
         command += ["-accel", "tcg,thread=single", "-icount", CLOCK]
         command += ["-netdev", "hubport,id=none,hubid=0"]
         command += ["-object", f"filter-buffer,id=turns,netdev=none,interval={TURN_US}"]

@@ -13,12 +13,20 @@ from debian import ARCHITECTURES, CACHE, FetchError, Suite, appearing, locked
 
 # Where kernels are looked for; in the first suite that has a series its newest kernel is taken.
 SUITES = ("trixie-backports", "trixie")
+# Where one is looked for that those do not have: their kernels are older than sched_ext.
+OLDER_SUITES = ("bookworm", "bullseye")
+# Those, the oldest first.
+OLDER = ("5.10", "6.1")
+SCHED_EXT_SINCE = (6, 12)
 # The series that a test takes which needs one kernel with sched_ext; then the newest of the others.
 # These work on both architectures, and the first two are small to fetch.
 PREFERRED = ("7.0", "6.19", "6.18")
-# Up to 6.18 the image is in linux-image, later in linux-binary, which linux-image then needs.
-PACKAGE = re.compile(r"linux-(?:image|binary)-(?P<version>\d+\.\d+\.\d+)(?:\+[^-]+)?-cloud-(?:amd64|arm64)")
+# Up to 6.18 the image is in linux-image, later in linux-binary, which linux-image then needs. Older
+# releases count a series' kernels behind a version that stays: 5.10.0-32.
+PACKAGE = re.compile(r"linux-(?:image|binary)-(?P<version>\d+\.\d+\.\d+(?:-\d+)?)(?:\+[^-]+)?-cloud-(?:amd64|arm64)")
 FACTS = "facts.json"
+# What the harness needs, where it is not in the image, each after those that it needs itself.
+MODULES = ("virtio", "virtio_ring", "virtio_pci_legacy_dev", "virtio_pci_modern_dev", "virtio_pci", "virtio_console")
 
 
 class NotOffered(FetchError):
@@ -40,9 +48,10 @@ class Kernel:
         return self.folder / "vmlinuz"
 
     @property
-    def types(self):
-        """Its BTF, as bpftool and libbpf read it."""
-        return self.folder / "vmlinux.btf"
+    def modules(self):
+        """To be loaded in this order before the harness can speak."""
+        found = [self.folder / f"{name}.ko" for name in MODULES]
+        return [path for path in found if path.exists()]
 
     @property
     def why_unusable(self):
@@ -61,7 +70,7 @@ class Kernel:
 
 
 def numbers(version):
-    return tuple(int(number) for number in version.split("."))
+    return tuple(int(number) for number in re.split("[.-]", version))
 
 
 def series_of(version):
@@ -118,9 +127,12 @@ def fetch(architecture, version, suite, package):
         if len(images) != 1:
             raise FetchError(f"{package} holds {len(images)} kernel images, expected one")
         image = images[0].rename(folder / "vmlinuz").read_bytes()
-        types = btf.of_image(image)
-        (folder / "vmlinux.btf").write_bytes(types)
-        functions, unusable = btf.sched_ext_functions(types)
+        for module in Path(unpacked).rglob("*.ko"):
+            if module.stem in MODULES:
+                module.rename(folder / module.name)
+        functions, unusable = [], []
+        if numbers(version) >= SCHED_EXT_SINCE:
+            functions, unusable = btf.sched_ext_functions(btf.of_image(image))
         facts = {"package": package, "suite": suite.name}
         facts |= {"sched_ext_functions": len(functions), "unusable_functions": unusable}
         (folder / FACTS).write_text(json.dumps(facts, indent=1), encoding="utf-8")
@@ -148,7 +160,7 @@ def find(architecture, wanted):
 def choose(architecture, wanted):
     """Version, suite and package of a version or series in the index."""
     seen = []
-    for suite in map(Suite, SUITES):
+    for suite in map(Suite, SUITES + OLDER_SUITES):
         packages = offered_by(suite, architecture)
         version = wanted if wanted in packages else newest(packages).get(wanted)
         if version is not None:
@@ -161,7 +173,9 @@ def choose(architecture, wanted):
 
 
 def update():
-    """Fetches the index anew."""
+    """Fetches the index anew; that of older releases when it is needed next."""
+    for suite in OLDER_SUITES:
+        Suite(suite).forget()
     for suite in SUITES:
         Suite(suite).update()
 
@@ -171,6 +185,17 @@ def matrix(architecture):
     with locked():
         versions = newest(offered(architecture)).values()
     return [find(architecture, version) for version in versions]
+
+
+def oldest(architecture):
+    """The oldest kernel that Debian still has."""
+    for series in OLDER:
+        try:
+            return find(architecture, series)
+        except FetchError:
+            # Old releases leave the archive as a whole.
+            continue
+    raise NotOffered(f"no kernel of {' or '.join(OLDER_SUITES)} for {architecture} is one of {', '.join(OLDER)}")
 
 
 def preferred(architecture):

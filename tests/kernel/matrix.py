@@ -41,9 +41,13 @@ def spread(architecture):
 SEVERAL = {"spread": spread, "all": usable}
 
 
+def wanted_architectures():
+    return os.environ.get("RINGFENCE_ARCHITECTURES", " ".join(ARCHITECTURES)).split()
+
+
 def kernels(by_default):
     wanted = os.environ.get("RINGFENCE_KERNELS", "")
-    architectures = os.environ.get("RINGFENCE_ARCHITECTURES", " ".join(ARCHITECTURES)).split()
+    architectures = wanted_architectures()
     if wanted in SEVERAL:
         return [kernel for architecture in architectures for kernel in SEVERAL[wanted](architecture)]
     if wanted:
@@ -51,14 +55,19 @@ def kernels(by_default):
     return [images.preferred(architecture) for architecture in architectures if architecture in by_default]
 
 
-def on_kernels(loader, *cases, by_default=ARCHITECTURES):
+def older(by_default):
+    """The oldest that Debian still has, whatever RINGFENCE_KERNELS says."""
+    return [images.oldest(architecture) for architecture in wanted_architectures() if architecture in by_default]
+
+
+def on_kernels(loader, *cases, by_default=ARCHITECTURES, which=kernels):
     """The tests of the classes, on every kernel; one that is skipped where there are no kernels.
 
     `by_default` are the architectures unless RINGFENCE_KERNELS asks for some kernels.
     """
     suite = unittest.TestSuite()
     try:
-        found = kernels(by_default)
+        found = which(by_default)
         why_none = "only `make test-kernels` runs them on this architecture"
     except Unavailable as error:
         found = []

@@ -11,6 +11,7 @@ from unittest import mock
 
 import btf
 import debian
+import emulator
 import images
 import initramfs
 import kernel_log
@@ -162,6 +163,8 @@ class Choice(unittest.TestCase):
             "linux-image-6.18.5+deb13-cloud-amd64", "linux-image-7.0.13+deb13-cloud-amd64-dbg",
         ],
         "trixie": ["linux-image-6.18.9+deb13-cloud-amd64", "linux-image-6.12.107+deb13-cloud-amd64"],
+        "bookworm": ["linux-image-6.1.0-9-cloud-amd64", "linux-image-6.1.0-41-cloud-amd64"],
+        "bullseye": [],
     }
 
     def setUp(self):
@@ -193,6 +196,7 @@ class Choice(unittest.TestCase):
             ("7.0", "linux-binary-7.0.13+deb13-cloud-amd64"),
             ("7.0.9", "linux-binary-7.0.9+deb13-cloud-amd64"),
             ("6.12", "linux-image-6.12.107+deb13-cloud-amd64"),
+            ("6.1", "linux-image-6.1.0-41-cloud-amd64"),
         ):
             self.assertEqual(images.choose("amd64", wanted)[2], package)
         with self.assertRaisesRegex(images.NotOffered, "no kernel 7.2 for amd64; it has 7.0.13"):
@@ -219,6 +223,13 @@ class Choice(unittest.TestCase):
         self.assertEqual(images.find("amd64", "6.12").why_unusable, "sched_ext is off")
 
 
+    def test_the_oldest_is_the_oldest_that_there_is(self):
+        self.put("6.1.0-41", functions=0)
+        self.assertEqual(images.oldest("amd64").version, "6.1.0-41")
+        with mock.patch.object(images, "choose", side_effect=images.NotOffered("none")):
+            with self.assertRaisesRegex(images.NotOffered, "for arm64 is one of 5.10, 6.1"):
+                images.oldest("arm64")
+
     def test_a_matrix_has_three_versions(self):
         kernels = [images.Kernel("amd64", version, self.cache, 50, ()) for version in ("7.3.4", "7.0.13", "6.18.15")]
         off = images.Kernel("amd64", "6.12.107", self.cache, 0, ())
@@ -227,6 +238,31 @@ class Choice(unittest.TestCase):
         with mock.patch.object(images, "matrix", return_value=[*kernels[:2], off]):
             with self.assertRaisesRegex(FetchError, "2 kernels for amd64 have a usable sched_ext, expected 3"):
                 matrix.usable("amd64")
+
+
+class Emulators(unittest.TestCase):
+    def chosen(self, version):
+        """The command, on a machine whose own QEMU is of this version."""
+        said = mock.Mock(stdout=f"QEMU emulator version {version}\nCopyright\n", stderr="")
+        with (
+            mock.patch.object(emulator.shutil, "which", return_value="/usr/bin/qemu"),
+            mock.patch.object(emulator.subprocess, "run", return_value=said),
+            mock.patch.object(emulator, "backported", return_value=("backported",)),
+        ):
+            return emulator.command.__wrapped__("arm64")
+
+    def test_one_that_is_not_fair_is_not_used(self):
+        for version in ("7.2.22 (Debian 1:7.2+dfsg-7+deb12u18)", "8.0.5"):
+            self.assertEqual(self.chosen(version), ("backported",))
+        for version in ("8.1.0", "10.0.2 (Debian 1:10.0.2+ds-2)"):
+            self.assertEqual(self.chosen(version), ("qemu-system-aarch64",))
+
+    def test_what_is_none_is_named(self):
+        with self.assertRaisesRegex(emulator.EmulatorError, "true --version says no version"):
+            emulator.version(("true",))
+        with mock.patch.object(emulator.shutil, "which", return_value=None):
+            with self.assertRaisesRegex(emulator.EmulatorError, "qemu-system-x86_64 is not installed; `tools/setup"):
+                emulator.command.__wrapped__("amd64")
 
 
 class Libraries(unittest.TestCase):

@@ -12,12 +12,6 @@ import guest_programs
 import matrix
 
 STRESS_NG = "stress-ng/stress-ng"
-# What it is linked with beside the C library. Its graphics are not used.
-LIBRARIES = """
-    libapparmor1 libbsd0 libcrypt1 libdrm2 libegl1 libexpat1 libffi8 libgbm1 libgles2 libglvnd0 libipsec-mb1
-    libjpeg62-turbo libjudydebian1 libkmod2 liblzma5 libmd0 libsctp1 libssl3 libwayland-server0 libxcb-randr0
-    libxxhash0 libzstd1 zlib1g
-""".split()
 # These lock up a CPU by real-time threads of the kernel's own classes, which outrank all gangs.
 LEFT_OUT = "softlockup"
 SECONDS_EACH = 3
@@ -29,7 +23,7 @@ class Stress(unittest.TestCase):
 
     def test_all_that_stresses_a_scheduler(self):
         programs = [guest_programs.GANG_LOAD]
-        guest = guest_programs.guest(self.kernel, programs, programs=(STRESS_NG,), library_packages=LIBRARIES)
+        guest = guest_programs.guest(self.kernel, programs, programs=(STRESS_NG,))
         self.addCleanup(guest.stop)
         script = f"""
             set -e
