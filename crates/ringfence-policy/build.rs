@@ -4,6 +4,7 @@ fn main() {
     let policy = "../../policy/include";
     let shims = [
         "src/shim_gang.c",
+        "src/shim_lending.c",
         "src/shim_periods.c",
         "src/shim_regulator.c",
         "src/shim_reservation.c",

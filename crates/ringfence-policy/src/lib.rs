@@ -6,6 +6,7 @@
 
 mod cpu_set;
 pub mod gang;
+pub mod lending;
 pub mod periods;
 pub mod regulator;
 pub mod reservation;
