@@ -128,6 +128,28 @@ static const char *changes_error(const struct machine_config *config) {
     return 0;
 }
 
+static bool takes_part(const struct vm_config *vm) {
+    return vm->lending.lends || vm->lending.borrows;
+}
+
+static const char *lending_error(const struct machine_config *config) {
+    uint64_t period_ns = 0;
+    for (uint32_t n = 0; n < config->vms; n++) {
+        const struct reservation_config *reservation = &config->vm[n].reservation;
+        if (!takes_part(&config->vm[n]))
+            continue;
+        if (!reservation->period_ns)
+            return "a VM lends or borrows, and has no reservation";
+        if (period_ns && period_ns != reservation->period_ns)
+            return "VMs that lend or borrow have periods of two lengths";
+        period_ns = reservation->period_ns;
+        if (reservation->bounds.period_max_ns &&
+            reservation->bounds.period_min_ns != reservation->bounds.period_max_ns)
+            return "the period of a VM that lends or borrows can be changed";
+    }
+    return 0;
+}
+
 /* How many vCPUs of all VMs a core would be. */
 static uint32_t uses_of(const struct machine_config *config, uint32_t core) {
     uint32_t uses = 0;
@@ -154,5 +176,7 @@ const char *config_error(const struct machine_config *config) {
         if (uses_of(config, core) > 1)
             return "a core is two vCPUs";
     const char *wrong = changes_error(config);
+    if (!wrong)
+        wrong = lending_error(config);
     return wrong ? wrong : trace_error(config);
 }

@@ -40,6 +40,12 @@ struct reservation_config {
     struct reservation_bounds bounds;
 };
 
+/* Whether the VM takes part in policy's lending.h; all that do have periods of one length. */
+struct lending_config {
+    bool lends;
+    uint64_t borrows; /* events that a vCPU borrows at once; 0: never */
+};
+
 /* Pages of statistics_page.h that a VM may read; that of VM n at guest_address + n * 4 KiB. */
 struct statistics_config {
     uint64_t guest_address;
@@ -54,6 +60,7 @@ struct vm_config {
     uint32_t cores[MAX_VCPUS];
     uint32_t vcpus;
     struct reservation_config reservation;
+    struct lending_config lending;
     struct statistics_config statistics;
     uint32_t may_change; /* the reservations of these VMs: bit n is for number n */
 };

@@ -2,6 +2,7 @@
 #include "regulate.h"
 
 #include "arch.h"
+#include "lend.h"
 #include "statistics.h"
 #include "trace.h"
 
@@ -26,15 +27,18 @@ const char *regulate_init(struct vm *vm) {
 /* Charges what was used since the counter was armed. Under the lock, unlike reading the counter. */
 static inline void charge(struct vcpu *vcpu, uint32_t used) {
     trace_count(vcpu, used);
+    uint64_t of_share = vcpu->regulation.lending ? lend_use(vcpu, used) : used;
     if (vcpu->regulation.line)
-        statistics_charge(vcpu, used);
-    rf_reservation_charge(&vcpu->vm->reservation, vcpu->index, used);
+        statistics_charge(vcpu, used, of_share);
+    rf_reservation_charge(&vcpu->vm->reservation, vcpu->index, of_share);
 }
 
 /* What the vCPU has left, with nothing more to be done under the lock. */
 static inline uint64_t remaining(struct vcpu *vcpu) {
     uint64_t left = 0;
     rf_reservation_remaining(&vcpu->vm->reservation, vcpu->index, &left);
+    if (vcpu->regulation.lending)
+        left += lend_more(vcpu, left);
     if (vcpu->regulation.line)
         statistics_publish(vcpu, left == 0);
     return left;
@@ -100,6 +104,8 @@ static inline void begin_period(struct vcpu *vcpu, uint64_t now) {
     if (!is_expected)
         find_period(vcpu);
     rf_reservation_refill(&vcpu->vm->reservation, vcpu->index, regulation->next_period);
+    if (regulation->lending)
+        lend_begin(vcpu, regulation->next_period);
     expect_next(regulation);
 }
 
@@ -121,6 +127,11 @@ void regulate_start(struct vcpu *vcpu) {
     arch_period_timer_on();
 }
 
+void regulate_off(struct vcpu *vcpu) {
+    if (vcpu->vm->config->lending.lends)
+        regulate_start(vcpu);
+}
+
 void regulate_stop(struct vcpu *vcpu) {
     if (!is_regulated(vcpu->vm))
         return;
@@ -133,6 +144,15 @@ void regulate_stop(struct vcpu *vcpu) {
     unlock(&vcpu->vm->lock);
     arch_counter_off();
     vcpu->regulation.throttled = false;
+}
+
+void regulate_retry(struct vcpu *vcpu) {
+    if (!vcpu->regulation.lending || !vcpu->regulation.throttled)
+        return;
+    lock(&vcpu->vm->lock);
+    uint64_t left = remaining(vcpu);
+    unlock(&vcpu->vm->lock);
+    arm(vcpu, left);
 }
 
 void regulate_overflow(struct vcpu *vcpu) {

@@ -20,10 +20,14 @@ static inline bool is_regulated(const struct vm *vm) {
 const char *regulate_init(struct vm *vm);
 /* The VM's periods change, under its lock. */
 void regulate_changes(struct vm *vm);
+/* The vCPU of this core is off: if its VM lends, it lends. */
+void regulate_off(struct vcpu *vcpu);
 /* The vCPU of this core is about to run its first instruction. */
 void regulate_start(struct vcpu *vcpu);
 /* It runs no more; what it used last is charged. */
 void regulate_stop(struct vcpu *vcpu);
+/* It stands still and its core was woken: perhaps there is something to borrow now. */
+void regulate_retry(struct vcpu *vcpu);
 /* The counter has counted what it was armed for. */
 void regulate_overflow(struct vcpu *vcpu);
 /* The timer says that another period has begun. */

@@ -42,13 +42,20 @@ static void close(struct statistics_line *line) {
     __atomic_store_n(&line->sequence, line->sequence + 1, __ATOMIC_RELEASE);
 }
 
-void statistics_charge(struct vcpu *vcpu, uint64_t events) {
+void statistics_charge(struct vcpu *vcpu, uint64_t events, uint64_t of_share) {
     struct statistics_line *line = vcpu->regulation.line;
     uint64_t left = 0;
     rf_reservation_remaining(&vcpu->vm->reservation, vcpu->index, &left);
     open(line);
     line->used += events;
-    line->overruns += events > left ? events - left : 0;
+    line->overruns += of_share > left ? of_share - left : 0;
+    line->borrowed += events - of_share;
+}
+
+void statistics_lend(struct vcpu *vcpu, uint64_t events) {
+    struct statistics_line *line = vcpu->regulation.line;
+    open(line);
+    line->lent += events;
 }
 
 static void add_throttled(struct statistics_line *line, struct regulation *regulation,

@@ -13,8 +13,10 @@
 void statistics_init(struct vm *vm);
 /* Where the page of a VM is. */
 const struct statistics_page *statistics_of(uint32_t number);
-/* The vCPU has used events, which are charged next. */
-void statistics_charge(struct vcpu *vcpu, uint64_t events);
+/* The vCPU has used events; those that were not borrowed are charged to its share next. */
+void statistics_charge(struct vcpu *vcpu, uint64_t events, uint64_t of_share);
+/* It has given events out of its share. */
+void statistics_lend(struct vcpu *vcpu, uint64_t events);
 /* All else is as the line is to say; the vCPU stands still, or goes on. */
 void statistics_publish(struct vcpu *vcpu, bool is_throttled);
 

@@ -41,6 +41,8 @@ struct statistics_line {
     uint64_t refills;      /* periods that it has begun */
     uint64_t throttles;    /* how often it had to stand still */
     uint64_t throttled_ns; /* and for how long, up to when the line was written */
+    uint64_t lent;         /* events that it gave out of its shares, see policy's lending.h */
+    uint64_t borrowed;     /* those of the used ones that it had from others */
 } __attribute__((aligned(STATISTICS_LINE_BYTES)));
 
 struct statistics_page {

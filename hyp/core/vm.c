@@ -4,6 +4,7 @@
 #include "arch.h"
 #include "change.h"
 #include "console.h"
+#include "lend.h"
 #include "platform.h"
 #include "regulate.h"
 #include "statistics.h"
@@ -43,6 +44,7 @@ void vm_init_all(void) {
     for (uint32_t n = 0; n < machine_config.vms; n++) {
         vm_init(&vms[n], n, &machine_config.vm[n]);
         change_init(&vms[n]);
+        lend_init(&vms[n]);
         statistics_init(&vms[n]);
     }
 }
@@ -69,6 +71,8 @@ static bool take_start(struct vcpu *vcpu) {
 
 void vcpu_main(void) {
     struct vcpu *vcpu = arch_vcpu();
+    if (vcpu)
+        regulate_off(vcpu);
     while (!take_start(vcpu))
         arch_wait();
     __atomic_add_fetch(&vcpu->vm->on, 1, __ATOMIC_ACQ_REL);
@@ -98,8 +102,10 @@ static void silence(struct vcpu *vcpu) {
 }
 
 void vcpu_before_return(struct vcpu *vcpu) {
-    while (vcpu->regulation.throttled && !vm_is_stopped(vcpu->vm))
+    while (vcpu->regulation.throttled && !vm_is_stopped(vcpu->vm)) {
         arch_wait();
+        regulate_retry(vcpu);
+    }
     if (vm_is_stopped(vcpu->vm)) {
         silence(vcpu);
         arch_vcpu_leave();

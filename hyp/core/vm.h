@@ -35,8 +35,9 @@ struct regulation {
     uint64_t expected;   /* ticks within which it begins; 0 while the length changes */
     uint64_t refills;
     uint64_t overflows;
-    struct statistics_line *line; /* null if nobody looks at it */
-    uint64_t still_since_ns;      /* throttled, as the line has it; 0: it runs */
+    struct lending_state *lending; /* null if it takes no part */
+    struct statistics_line *line;  /* null if nobody looks at it */
+    uint64_t still_since_ns;       /* throttled, as the line has it; 0: it runs */
 #ifdef TRACE
     uint64_t events; /* all that were charged */
 #endif

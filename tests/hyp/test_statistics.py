@@ -9,11 +9,12 @@ from machine import Machine
 MANAGER = 0x48000000
 BUDGET, PERIOD_NS = 200, 100_000  # of hyp/config/manager.c
 WATCH = 4
-LOOK = 3  # of the writer's attacks
+LOOK = 3 + 256  # of the writer's attacks: at one page
 LINE = (
     r"VM (?P<vm>\d+) vCPU (?P<vcpu>\d+): period (?P<period>\d+) of (?P<period_ns>\d+) ns, budget (?P<budget>\d+), "
     r"share (?P<share>\d+), used (?P<used>\d+), overruns (?P<overruns>\d+), refills (?P<refills>\d+), "
-    r"throttles (?P<throttles>\d+), throttled (?P<throttled_ns>\d+) ns$"
+    r"throttles (?P<throttles>\d+), throttled (?P<throttled_ns>\d+) ns, "
+    r"lent (?P<lent>\d+), borrowed (?P<borrowed>\d+)$"
 )
 
 

@@ -94,9 +94,10 @@ void statistics_print(const struct statistics_page *page) {
     for (uint64_t vcpu = 0; vcpu < page->header.vcpus; vcpu++) {
         struct statistics_line line = statistics_read(page, vcpu);
         print("VM %u vCPU %u: period %u of %u ns, budget %u, share %u, used %u, overruns %u, "
-              "refills %u, throttles %u, throttled %u ns\n",
+              "refills %u, throttles %u, throttled %u ns, lent %u, borrowed %u\n",
               (uint64_t)page->header.vm, vcpu, line.period, line.period_ns, line.budget, line.share,
-              line.used, line.overruns, line.refills, line.throttles, line.throttled_ns);
+              line.used, line.overruns, line.refills, line.throttles, line.throttled_ns, line.lent,
+              line.borrowed);
     }
 }
 

@@ -16,15 +16,19 @@
 #define BUFFER_BYTES (1U << 20)
 /* After so many lines a vCPU that comes and goes is turned off. */
 #define LINES_A_LIFE 7U
-/* Where its own statistics are, if it looks at them; it stood still if a line took so long. */
+/* Where statistics are, if it looks at them; it stood still if a line took so long. */
 #define STATISTICS 0x70000000U
 #define STILL_NS 2000U
+/* Of one that naps: periods of each kind, and lines in one in which it does little. */
+#define NAP_PERIODS 4U
+#define FEW_LINES 10U
 
 enum attack {
     NONE,
     COUNTERS,    /* all stop and clear them before each line */
     COME_AND_GO, /* the first turns the others on again as often as they turn themselves off */
-    LOOK,        /* none: it only looks at its statistics afterwards */
+    LOOK,        /* none: it only looks at statistics afterwards, of so many VMs * 256 */
+    NAP,         /* none: for some periods each it sleeps, works, sleeps, and does little */
 };
 
 static struct {
@@ -32,6 +36,7 @@ static struct {
     uint64_t periods;
     uint64_t vcpus;
     uint64_t attack;
+    uint64_t looks_at; /* pages */
     uint64_t ready;
     uint64_t first_period; /* that counts; 0 until all vCPUs are there */
     uint64_t done;
@@ -76,6 +81,19 @@ static uint64_t write_line(uint64_t vcpu, uint64_t *at) {
     return period;
 }
 
+/* Lines that it has written in this period, or none if that does not count. */
+static uint64_t written_now(uint64_t vcpu) {
+    uint64_t counted = now_ns() / run.period_ns - run.first_period;
+    return counted < run.periods ? lines[vcpu][counted] : 0;
+}
+
+/* Whether it writes nothing now, having written so much in the period. */
+static bool naps(uint64_t written) {
+    uint64_t counted = now_ns() / run.period_ns - run.first_period;
+    uint64_t kind = counted / NAP_PERIODS % 4;
+    return counted < run.periods && (kind % 2 == 0 || (kind == 3 && written >= FEW_LINES));
+}
+
 static uint64_t look_at_clock(uint64_t before_ns) {
     uint64_t ns = now_ns();
     if (ns - before_ns > STILL_NS)
@@ -88,7 +106,9 @@ static void print_statistics(void) {
     for (uint64_t end_ns = now_ns() + 2 * run.period_ns; now_ns() < end_ns;)
         __asm__ volatile("yield");
     print("stood still for %u ns\n", still_ns);
-    statistics_print((const struct statistics_page *)(uintptr_t)STATISTICS);
+    const struct statistics_page *pages = (const struct statistics_page *)(uintptr_t)STATISTICS;
+    for (uint64_t n = 0; n < run.looks_at; n++)
+        statistics_print(&pages[n]);
 }
 
 static void write_lines(uint64_t vcpu) {
@@ -99,6 +119,8 @@ static void write_lines(uint64_t vcpu) {
         __asm__ volatile("yield");
     uint64_t before_ns = now_ns();
     for (uint64_t written = 1;; written++) {
+        while (run.attack == NAP && naps(written_now(vcpu)))
+            __asm__ volatile("yield");
         uint64_t counted = write_line(vcpu, &at) - run.first_period;
         total[vcpu]++;
         if (run.attack == LOOK && vcpu == 0)
@@ -126,25 +148,26 @@ void main(uint64_t period_ns, uint64_t periods, uint64_t vcpus, uint64_t attack)
     run.period_ns = period_ns;
     run.periods = periods < MAX_PERIODS ? periods : MAX_PERIODS;
     run.vcpus = vcpus;
-    run.attack = attack;
+    run.attack = attack % 256;
+    run.looks_at = attack / 256;
     for (uint64_t vcpu = 1; vcpu < vcpus; vcpu++)
         if (!vcpu_on(vcpu))
             print("vCPU %u does not start\n", vcpu);
     print("%u vCPUs, periods of %u ns\n", vcpus, period_ns);
-    if (attack == COUNTERS)
+    if (run.attack == COUNTERS)
         print_counters();
     while (shared(&run.ready) < vcpus - 1)
         __asm__ volatile("yield");
     __atomic_store_n(&run.first_period, now_ns() / period_ns + 2, __ATOMIC_RELEASE);
-    if (attack != COME_AND_GO)
+    if (run.attack != COME_AND_GO)
         write_lines(0);
-    while (shared(&run.done) < vcpus - (attack == COME_AND_GO)) {
-        for (uint64_t vcpu = 1; vcpu < vcpus && attack == COME_AND_GO; vcpu++)
+    while (shared(&run.done) < vcpus - (run.attack == COME_AND_GO)) {
+        for (uint64_t vcpu = 1; vcpu < vcpus && run.attack == COME_AND_GO; vcpu++)
             vcpu_on(vcpu);
         __asm__ volatile("yield");
     }
     print("from %u ns\n", run.first_period * period_ns);
-    if (attack == LOOK)
+    if (run.attack == LOOK)
         print_statistics();
     for (uint64_t vcpu = 0; vcpu < vcpus; vcpu++) {
         print("%u lines by vCPU %u\n", total[vcpu], vcpu);
