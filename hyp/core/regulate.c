@@ -24,22 +24,27 @@ const char *regulate_init(struct vm *vm) {
     }
 }
 
+/* Few VMs have statistics or take part in lending; the others are not to pay for it in each period. */
+static inline bool has_extras(const struct vcpu *vcpu) {
+    return vcpu->regulation.line || vcpu->regulation.lending;
+}
+
 /* Charges what was used since the counter was armed. Under the lock, unlike reading the counter. */
-static inline void charge(struct vcpu *vcpu, uint32_t used) {
+static inline void charge(struct vcpu *vcpu, uint64_t used, bool extras) {
     trace_count(vcpu, used);
-    uint64_t of_share = vcpu->regulation.lending ? lend_use(vcpu, used) : used;
-    if (vcpu->regulation.line)
+    uint64_t of_share = extras && vcpu->regulation.lending ? lend_use(vcpu, used) : used;
+    if (extras && vcpu->regulation.line)
         statistics_charge(vcpu, used, of_share);
     rf_reservation_charge(&vcpu->vm->reservation, vcpu->index, of_share);
 }
 
 /* What the vCPU has left, with nothing more to be done under the lock. */
-static inline uint64_t remaining(struct vcpu *vcpu) {
+static inline uint64_t remaining(struct vcpu *vcpu, bool extras) {
     uint64_t left = 0;
     rf_reservation_remaining(&vcpu->vm->reservation, vcpu->index, &left);
-    if (vcpu->regulation.lending)
+    if (extras && vcpu->regulation.lending)
         left += lend_more(vcpu, left);
-    if (vcpu->regulation.line)
+    if (extras && vcpu->regulation.line)
         statistics_publish(vcpu, left == 0);
     return left;
 }
@@ -93,18 +98,19 @@ static inline void await_next(const struct regulation *regulation) {
 }
 
 /*
- * The period that begins now, if the vCPU has not begun it yet. It is the one that was
- * expected, unless the timer came early or more than a period late, or the length of periods
- * changes: then the clock is asked again, under the lock.
+ * Whether the period that begins now is the next one; it is unless the timer came early or more
+ * than a period late, or the length of periods changes.
  */
-static inline void begin_period(struct vcpu *vcpu, uint64_t now) {
-    struct regulation *regulation = &vcpu->regulation;
+static inline bool is_expected(const struct regulation *regulation, uint64_t now) {
     uint64_t late = now - regulation->next_begin.ticks;
-    bool is_expected = late != 0 && late < regulation->expected;
-    if (!is_expected)
-        find_period(vcpu);
+    return late != 0 && late < regulation->expected;
+}
+
+/* The period that begins now, if the vCPU has not begun it yet. */
+static inline void begin_period(struct vcpu *vcpu, bool extras) {
+    struct regulation *regulation = &vcpu->regulation;
     rf_reservation_refill(&vcpu->vm->reservation, vcpu->index, regulation->next_period);
-    if (regulation->lending)
+    if (extras && regulation->lending)
         lend_begin(vcpu, regulation->next_period);
     expect_next(regulation);
 }
@@ -119,8 +125,10 @@ void regulate_start(struct vcpu *vcpu) {
         return;
     uint64_t now = arch_now();
     lock(&vcpu->vm->lock);
-    begin_period(vcpu, now);
-    uint64_t left = remaining(vcpu);
+    if (!is_expected(&vcpu->regulation, now))
+        find_period(vcpu);
+    begin_period(vcpu, true);
+    uint64_t left = remaining(vcpu, true);
     unlock(&vcpu->vm->lock);
     await_next(&vcpu->regulation);
     arm(vcpu, left);
@@ -138,7 +146,7 @@ void regulate_stop(struct vcpu *vcpu) {
     arch_period_timer_off();
     uint32_t used = arch_counter_used();
     lock(&vcpu->vm->lock);
-    charge(vcpu, used);
+    charge(vcpu, used, true);
     if (vcpu->regulation.line)
         statistics_publish(vcpu, false);
     unlock(&vcpu->vm->lock);
@@ -150,7 +158,7 @@ void regulate_retry(struct vcpu *vcpu) {
     if (!vcpu->regulation.lending || !vcpu->regulation.throttled)
         return;
     lock(&vcpu->vm->lock);
-    uint64_t left = remaining(vcpu);
+    uint64_t left = remaining(vcpu, true);
     unlock(&vcpu->vm->lock);
     arm(vcpu, left);
 }
@@ -159,10 +167,30 @@ void regulate_overflow(struct vcpu *vcpu) {
     vcpu->regulation.overflows++;
     uint32_t used = arch_counter_used();
     lock(&vcpu->vm->lock);
-    charge(vcpu, used);
-    uint64_t left = remaining(vcpu);
+    charge(vcpu, used, true);
+    uint64_t left = remaining(vcpu, true);
     unlock(&vcpu->vm->lock);
     arm(vcpu, left);
+}
+
+/* Under the lock, which it gives back. */
+static inline __attribute__((always_inline)) void end_period(struct vcpu *vcpu, uint32_t used,
+                                                             bool extras) {
+    charge(vcpu, used, extras);
+    trace(vcpu, TRACE_REFILL);
+    begin_period(vcpu, extras);
+    uint64_t left = remaining(vcpu, extras);
+    unlock(&vcpu->vm->lock);
+    await_next(&vcpu->regulation);
+    arm(vcpu, left);
+}
+
+/* The same, where it is not what it almost always is. */
+static __attribute__((noinline)) void end_odd_period(struct vcpu *vcpu, uint32_t used,
+                                                     uint64_t now) {
+    if (!is_expected(&vcpu->regulation, now))
+        find_period(vcpu);
+    end_period(vcpu, used, true);
 }
 
 void regulate_period(struct vcpu *vcpu) {
@@ -170,11 +198,8 @@ void regulate_period(struct vcpu *vcpu) {
     uint32_t used = arch_counter_used();
     uint64_t now = arch_now();
     lock(&vcpu->vm->lock);
-    charge(vcpu, used);
-    trace(vcpu, TRACE_REFILL);
-    begin_period(vcpu, now);
-    uint64_t left = remaining(vcpu);
-    unlock(&vcpu->vm->lock);
-    await_next(&vcpu->regulation);
-    arm(vcpu, left);
+    if (has_extras(vcpu) || !is_expected(&vcpu->regulation, now))
+        end_odd_period(vcpu, used, now);
+    else
+        end_period(vcpu, used, false);
 }
