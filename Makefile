@@ -24,7 +24,8 @@ SHELL_FILES = $(shell git ls-files ':!fuzz/corpus' | xargs -r awk \
         'FNR == 1 && /^.!.*sh$$/ || FNR == 2 && /shellcheck shell=/ {print FILENAME} FNR == 2 {nextfile}')
 
 .PHONY: help demo demo-live test setup-demo setup-test build built format format-check lint unit explore \
-        proofs mutants side-by-side page-test trace-test kernel-test hyp-test hyp-overhead test-kernels fuzz bounds bench calibration results results-check framework \
+        proofs mutants side-by-side page-test trace-test kernel-test hyp-test hyp-overhead hyp-throughput \
+        test-kernels fuzz bounds bench calibration results results-check framework \
         overhead operation-counts docs generate clean $(GUEST_TESTS)
 
 help: ## List the commands
@@ -101,6 +102,9 @@ hyp-test: ## The hypervisor in QEMU: reservations to the line, faults contained,
 
 hyp-overhead: setup-test ## What a reservation costs a guest; writes docs/src/results/hyp-overhead.md
 	@$(WITH) tests/hyp/overhead
+
+hyp-throughput: setup-test ## Lines by budget and period; writes docs/src/results/hyp-throughput.md
+	@$(WITH) tests/hyp/throughput.py
 
 test-kernels: export RINGFENCE_KERNELS ?= spread
 test-kernels: setup-test kernel-test ## All kernel tests, on the oldest and newest usable Debian kernels of each architecture, too

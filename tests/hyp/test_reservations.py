@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 """A reservation gives a VM its budget in each period, to the line, as the VM itself counts."""
 
-import re
 import unittest
 
+import throughput
 from machine import Machine
 
 PERIODS = 10
-PERIODS_NS = (50_000, 100_000, 200_000, 500_000, 1_000_000)
-# Of all vCPUs together; less than they could write in the time, so that all budgets are used up.
-LINES_PER_US = (0.2, 0.5, 1, 2, 4)
 
 
 class Reservations(unittest.TestCase):
@@ -18,32 +15,21 @@ class Reservations(unittest.TestCase):
         self.addCleanup(machine.close)
         return machine.with_guest("writer").run()
 
-    def lines(self, console):
-        """Lines of each vCPU in each period."""
-        found = re.findall(r"^\[writer\] vCPU \d: (.*)$", console, re.MULTILINE)
-        return [[int(count) for count in line.split()] for line in found]
-
     def assert_exact(self, shares, settings):
         console = self.console({"VCPUS": len(shares), "BUDGET": sum(shares)} | settings)
-        self.assertEqual(self.lines(console), [[share] * PERIODS for share in shares], f"{settings}: {console}")
+        self.assertEqual(throughput.lines_of(console, len(shares)), [[share] * PERIODS for share in shares], f"{settings}: {console}")
 
-    def test_exact_on_one_core(self):
-        for period_ns in PERIODS_NS:
-            for lines_per_us in LINES_PER_US:
-                budget = int(period_ns * lines_per_us / 1000)
-                self.assert_exact([budget], {"PERIOD_NS": period_ns})
+    def test_exact_in_each_cell_of_the_page(self):
+        page = throughput.PAGE.read_text(encoding="utf-8")
+        for name, (vcpus, weights) in throughput.WAYS.items():
+            with self.subTest(name):
+                cells = throughput.grid(vcpus, weights)
+                self.assertEqual({key: found for key, found in cells.items() if "**" in found}, {})
+                self.assertIn(throughput.table(cells), page, "`make hyp-throughput` writes the page anew")
 
-    def test_exact_on_three_cores_with_equal_shares(self):
-        for period_ns in PERIODS_NS:
-            for lines_per_us in LINES_PER_US:
-                share = int(period_ns * lines_per_us / 1000 / 3)
-                self.assert_exact([share] * 3, {"PERIOD_NS": period_ns})
-
-    def test_exact_on_three_cores_with_unequal_shares(self):
-        for period_ns in PERIODS_NS:
-            for lines_per_us in LINES_PER_US:
-                share = int(period_ns * lines_per_us / 1000 / 6)
-                self.assert_exact([share, 2 * share, 3 * share], {"PERIOD_NS": period_ns, "WEIGHTS": "1,2,3"})
+    def test_exact_with_large_budgets(self):
+        for shares, weights in (([4000], {}), ([1333] * 3, {}), ([666, 1332, 1998], {"WEIGHTS": "1,2,3"})):
+            self.assert_exact(shares, {"PERIOD_NS": 1_000_000} | weights)
 
     def test_what_does_not_divide_is_not_lost(self):
         self.assert_exact([33, 33, 34], {"PERIOD_NS": 100_000})
@@ -54,20 +40,21 @@ class Reservations(unittest.TestCase):
 
     def test_unregulated_pays_nothing(self):
         console = self.console({"REGULATED": 0, "VCPUS": 1})
-        lines = self.lines(console)[0]
+        lines = throughput.lines_of(console, 1)[0]
         # More than any budget of these tests, and no entry to EL2 for it.
         self.assertGreater(min(lines), 400, lines)
         self.assertIn("; 0 refills, 0 overflows", console)
 
     def test_a_guest_cannot_stop_its_counter(self):
         console = self.console({"VCPUS": 3, "BUDGET": 30, "ATTACK": 1})
-        self.assertEqual(self.lines(console), [[10] * PERIODS] * 3)
+        self.assertEqual(throughput.lines_of(console, 3), [[10] * PERIODS] * 3)
         self.assertIn("[writer] PMU registers read 0", console)
 
     def test_a_vcpu_that_comes_and_goes_has_no_more(self):
         """Neither is its budget new each time it is turned on, nor does what it has used get lost."""
         settings = {"VCPUS": 3, "BUDGET": 120, "PERIOD_NS": 2_000_000, "ATTACK": 2}
-        self.assertEqual(self.lines(self.console(settings)), [[0] * PERIODS, [40] * PERIODS, [40] * PERIODS])
+        lines = throughput.lines_of(self.console(settings), 3)
+        self.assertEqual(lines, [[0] * PERIODS, [40] * PERIODS, [40] * PERIODS])
 
     def test_a_configuration_that_cannot_be_is_refused(self):
         for settings, why in (
