@@ -34,6 +34,18 @@ class Reservations(unittest.TestCase):
     def test_what_does_not_divide_is_not_lost(self):
         self.assert_exact([33, 33, 34], {"PERIOD_NS": 100_000})
 
+    def test_periods_do_not_drift(self):
+        """Not by the least that there is, a tick of the clock, 16 ns: after 640 periods that were two whole ones."""
+        periods = 640
+        for vcpus in (1, 3):
+            for period_ns in (5_000, 5_001):  # whole ticks, and 9/16 more
+                with self.subTest(vcpus=vcpus, period_ns=period_ns):
+                    settings = {"VCPUS": vcpus, "BUDGET": vcpus, "PERIOD_NS": period_ns, "PERIODS": periods}
+                    of_vcpus = throughput.lines_of(self.console(settings), vcpus)
+                    self.assertEqual([len(lines) for lines in of_vcpus], [periods] * vcpus)
+                    wrong = [lines.index(n) for lines in of_vcpus for n in set(lines) - {1}]
+                    self.assertEqual(wrong, [], "first periods of other than one line")
+
     def test_the_same_bytes_twice(self):
         settings = {"BUDGET": 100, "WEIGHTS": "5,3,1"}
         self.assertEqual(self.console(settings), self.console(settings))
