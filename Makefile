@@ -25,7 +25,7 @@ SHELL_FILES = $(shell git ls-files ':!fuzz/corpus' | xargs -r awk \
 
 .PHONY: help demo demo-live test setup-demo setup-test build built format format-check lint unit explore \
         proofs mutants side-by-side page-test trace-test kernel-test hyp-test hyp-overhead hyp-throughput \
-        test-kernels fuzz bounds bench calibration results results-check framework \
+        hyp-latency test-kernels fuzz bounds bench calibration results results-check framework \
         overhead operation-counts docs generate clean $(GUEST_TESTS)
 
 help: ## List the commands
@@ -105,6 +105,9 @@ hyp-overhead: setup-test ## What a reservation costs a guest; writes docs/src/re
 
 hyp-throughput: setup-test ## Lines by budget and period; writes docs/src/results/hyp-throughput.md
 	@$(WITH) tests/hyp/throughput.py
+
+hyp-latency: setup-test ## How late a guest's interrupts are; writes docs/src/results/hyp-latency.md
+	@$(WITH) tests/hyp/latency.py
 
 test-kernels: export RINGFENCE_KERNELS ?= spread
 test-kernels: setup-test kernel-test ## All kernel tests, on the oldest and newest usable Debian kernels of each architecture, too

@@ -26,7 +26,7 @@ import device_tree  # noqa: E402
 import initramfs  # noqa: E402
 
 HYP = ROOT / "hyp"
-GUESTS = ("writer", "intruder", "spinner", "manager")
+GUESTS = ("writer", "intruder", "spinner", "manager", "waiter")
 QEMU = "qemu-system-aarch64"
 MACHINE = ["-M", "virt,virtualization=on,gic-version=3", "-cpu", "cortex-a53", "-smp", "4", "-m", "1G"]
 EXACT = ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off"]

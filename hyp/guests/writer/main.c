@@ -25,10 +25,11 @@
 
 enum attack {
     NONE,
-    COUNTERS,    /* all stop and clear them before each line */
-    COME_AND_GO, /* the first turns the others on again as often as they turn themselves off */
-    LOOK,        /* none: it only looks at statistics afterwards, of so many VMs * 256 */
-    NAP,         /* none: for some periods each it sleeps, works, sleeps, and does little */
+    COUNTERS,     /* all stop and clear them before each line */
+    COME_AND_GO,  /* the first turns the others on again as often as they turn themselves off */
+    LOOK,         /* none: it only looks at statistics afterwards, of so many VMs * 256 */
+    NAP,          /* none: for some periods each it sleeps, works, sleeps, and does little */
+    LINE_BY_LINE, /* none: its core lets others of QEMU's go first after each line */
 };
 
 static struct {
@@ -131,6 +132,8 @@ static void write_lines(uint64_t vcpu) {
             lines[vcpu][counted]++;
         if (run.attack == COME_AND_GO && written == LINES_A_LIFE)
             vcpu_off();
+        if (run.attack == LINE_BY_LINE)
+            __asm__ volatile("yield");
     }
     is_done[vcpu] = true;
     __atomic_fetch_add(&run.done, 1, __ATOMIC_ACQ_REL);
