@@ -40,13 +40,11 @@
  *    part is below an event. Check budgets when they are configured.
  *  - The gaps of a core's budget, see budget.h.
  *
- * Proved for every state and input, of a refill, a charge and what remains: no run-time
- * error; that a refused call changes nothing; rules 2 to 4; and that they keep
- * rf_reservation_sound, below: a vCPU's share is the one of the period that it is in,
- * and it owes nothing while it has some of its share left. Rule 1, of dividing a budget.
- * Not proved yet, but stated: some contracts of rf_reservation_init and _change, and so
- * rule 5 and that init and change make the state sound. All rules are
- * compared with a reference model in every state of small VMs and at random
+ * Proved for every state and input: no run-time error; that a refused call changes
+ * nothing; all five rules; and that init makes and every other call keeps
+ * rf_reservation_sound, below: a vCPU's share is the one of the period that it is in, and
+ * it owes nothing while it has some of its share left. All rules are compared with a
+ * reference model in every state of small VMs and at random
  * (crates/ringfence-policy/tests/reservation/).
  */
 #ifndef RINGFENCE_RESERVATION_H
@@ -191,6 +189,11 @@ struct rf_reservation {
           \at(vm->vcpu[v].share, To) == \at(vm->vcpu[v].share, From) &&
           \at(vm->vcpu[v].next_period, To) == \at(vm->vcpu[v].next_period, From);
 
+  // The shares of both budgets are the same.
+  predicate rf_reservation_settled{L}(struct rf_reservation *vm) =
+      \forall integer v; 0 <= v < RF_RESERVATION_MAX_VCPUS ==>
+          vm->share_before[v] == vm->share_after[v];
+
   // Holds from init on, whatever is called in whatever order.
   predicate rf_reservation_sound{L}(struct rf_reservation *vm) =
       rf_reservation_limited(vm) && rf_reservation_in_order(vm) &&
@@ -323,6 +326,33 @@ static inline void rf_reservation_divide(struct rf_reservation *vm, uint64_t bud
 }
 
 /*
+ * From `period` on, which no vCPU has begun, the VM has this budget. The one that it takes
+ * the place of, from change_period on, no vCPU has begun either, or it is settled.
+ */
+/*@
+  requires \valid(vm) && rf_reservation_sound(vm) && rf_reservation_adds_up(vm);
+  requires budget < RF_BUDGET_UNLIMITED && vm->next_period <= period;
+  requires vm->next_period <= vm->change_period || rf_reservation_settled(vm);
+  assigns vm->change_period, vm->budget_after,
+      vm->share_after[0 .. RF_RESERVATION_MAX_VCPUS - 1];
+  ensures vm->change_period == period && vm->budget_after == budget;
+  ensures rf_reservation_sound(vm);
+  ensures rf_reservation_adds_up(vm);
+*/
+static inline void rf_reservation_set(struct rf_reservation *vm, uint64_t period, uint64_t budget) {
+    vm->change_period = period;
+    rf_reservation_divide(vm, budget);
+    /*@ assert others: rf_reservation_others_kept{Pre, Here}(vm, RF_RESERVATION_MAX_VCPUS); */
+    /*@ assert before: rf_reservation_before_kept{Pre, Here}(vm); */
+    /*@ assert limited: rf_reservation_limited(vm); */
+    /*@ assert in_order: rf_reservation_in_order(vm); */
+    /*@ assert begun: \forall integer v; 0 <= v < RF_RESERVATION_MAX_VCPUS ==>
+          \at(rf_reservation_begun(vm, v), Pre) ==> rf_reservation_begun(vm, v); */
+    /*@ assert in_force: rf_reservation_in_force(vm); */
+    /*@ assert accounted: rf_reservation_all_accounted(vm); */
+}
+
+/*
  * A VM of 1 to 8 vCPUs with `budget` events in each period, from period 0 on, of which
  * each vCPU has the part that its weight has of all `weights`, or an equal part if
  * `weights` is null. No vCPU is in a period, so that all are throttled.
@@ -392,10 +422,13 @@ static inline enum rf_reservation_status rf_reservation_init(struct rf_reservati
     /*@
       loop invariant 0 <= v <= RF_RESERVATION_MAX_VCPUS;
       loop invariant \forall integer w; 0 <= w < v ==>
-          vm->weight[w] == rf_reservation_given{Pre}(weights, vcpus, w) &&
-          vm->vcpu[w].account.used == 0 && vm->vcpu[w].account.debt == 0 &&
-          vm->vcpu[w].share == 0 && vm->share_before[w] == 0 &&
-          vm->vcpu[w].next_period == 0;
+          vm->weight[w] == rf_reservation_given{Pre}(weights, vcpus, w);
+      loop invariant \forall integer w; 0 <= w < v ==> vm->vcpu[w].account.used == 0;
+      loop invariant \forall integer w; 0 <= w < v ==> vm->vcpu[w].account.debt == 0;
+      loop invariant \forall integer w; 0 <= w < v ==> vm->vcpu[w].share == 0;
+      loop invariant \forall integer w; 0 <= w < v ==> vm->vcpu[w].next_period == 0;
+      loop invariant \forall integer w; 0 <= w < v ==> vm->share_before[w] == 0;
+      loop invariant \forall integer w; 0 <= w < v ==> vm->share_after[w] == 0;
       loop assigns v, vm->vcpu[0 .. RF_RESERVATION_MAX_VCPUS - 1],
           vm->share_before[0 .. RF_RESERVATION_MAX_VCPUS - 1],
           vm->share_after[0 .. RF_RESERVATION_MAX_VCPUS - 1],
@@ -414,20 +447,24 @@ static inline enum rf_reservation_status rf_reservation_init(struct rf_reservati
         if (v < vcpus)
             vm->weight[v] = weights ? weights[v] : 1;
     }
-    /*@ assert rf_reservation_weights(vm, RF_RESERVATION_MAX_VCPUS) == vm->weights; */
-    rf_reservation_divide(vm, budget);
+    vm->budget_after = 0;
+    /*@ assert weighed: rf_reservation_weighed(vm); */
+    /*@ assert adds_up: rf_reservation_adds_up(vm); */
+    /*@ assert sound: rf_reservation_sound(vm); */
+    rf_reservation_set(vm, 0, budget);
     return RF_RESERVATION_OK;
 }
 
 /* Only the budget from change_period on is still known, and known to be settled. */
 /*@
-  requires \valid(vm) && rf_reservation_adds_up_after(vm);
+  requires \valid(vm) && rf_reservation_sound(vm) && rf_reservation_adds_up(vm);
+  requires vm->change_period <= vm->next_period;
   assigns vm->budget_before, vm->first_period,
       vm->share_before[0 .. RF_RESERVATION_MAX_VCPUS - 1];
   ensures vm->budget_before == vm->budget_after && vm->first_period == vm->change_period;
-  ensures rf_reservation_adds_up_before(vm);
-  ensures \forall integer v; 0 <= v < RF_RESERVATION_MAX_VCPUS ==>
-      vm->share_before[v] == vm->share_after[v];
+  ensures rf_reservation_sound(vm);
+  ensures rf_reservation_adds_up(vm);
+  ensures rf_reservation_settled(vm);
 */
 static inline void rf_reservation_settle(struct rf_reservation *vm) {
     /*@
@@ -441,6 +478,14 @@ static inline void rf_reservation_settle(struct rf_reservation *vm) {
         vm->share_before[v] = vm->share_after[v];
     vm->budget_before = vm->budget_after;
     vm->first_period = vm->change_period;
+    /*@ assert others: rf_reservation_others_kept{Pre, Here}(vm, RF_RESERVATION_MAX_VCPUS); */
+    /*@ assert after: rf_reservation_after_kept{Pre, Here}(vm); */
+    /*@ assert limited: rf_reservation_limited(vm); */
+    /*@ assert in_order: rf_reservation_in_order(vm); */
+    /*@ assert begun: \forall integer v; 0 <= v < RF_RESERVATION_MAX_VCPUS ==>
+          \at(rf_reservation_begun(vm, v), Pre) ==> rf_reservation_begun(vm, v); */
+    /*@ assert in_force: rf_reservation_in_force(vm); */
+    /*@ assert accounted: rf_reservation_all_accounted(vm); */
 }
 
 /*
@@ -492,20 +537,10 @@ static inline enum rf_reservation_status rf_reservation_change(struct rf_reserva
         return RF_RESERVATION_BAD_PERIOD;
     if (vm->change_period == 0 || vm->change_period < vm->next_period) {
         rf_reservation_settle(vm);
-        /*@ assert rf_reservation_after_kept{Pre, Here}(vm); */
-        /*@ assert rf_reservation_others_kept{Pre, Here}(vm, RF_RESERVATION_MAX_VCPUS); */
-        /*@ assert rf_reservation_in_order(vm); */
-        /*@ assert rf_reservation_in_force(vm); */
     } else if (period > vm->change_period) {
         return RF_RESERVATION_PENDING;
     }
-    /*@ assert rf_reservation_sound(vm); */
-    vm->change_period = period;
-    /*@ assert rf_reservation_in_order(vm); */
-    /*@ assert rf_reservation_in_force(vm); */
-    rf_reservation_divide(vm, budget);
-    /*@ assert rf_reservation_in_order(vm) && rf_reservation_in_force(vm); */
-    /*@ assert rf_reservation_all_accounted(vm); */
+    rf_reservation_set(vm, period, budget);
     return RF_RESERVATION_OK;
 }
 
