@@ -10,6 +10,7 @@ INTRUDER = 0x48000000
 # As hyp/guests/intruder has them.
 BEHIND, OTHERS = 0x40200000, 0x44000000
 PERIODS = 20
+FIRST_CORE = 2  # of the intruder
 SHARE = 125  # of hyp/config/intruder.c's writer, each vCPU
 # As hyp/guests/intruder numbers them: what the report says, and what it says of the address.
 DEEDS = {
@@ -27,6 +28,9 @@ DEEDS = {
     "PAIR_FROM_DEVICE": (9, "a read from memory that it has not", 0x08000000),
 }
 NOTHING, RESET, FLOOD = 0, 10, 11
+FLOOD_ALL, WILD_ARGUMENTS, WILD_CALLS, MASKED, OVERFLOW = range(15, 20)
+TIMER = 27  # the virtual timer's interrupt, which is the hardware's
+SEEDS = (1, 2, 3)
 
 
 class Containment(unittest.TestCase):
@@ -41,11 +45,12 @@ class Containment(unittest.TestCase):
     def assert_writer_undisturbed(self, console):
         lines = re.findall(r"^\[writer\] vCPU \d: (.*)$", console, re.MULTILINE)
         self.assertEqual(lines, [" ".join([str(SHARE)] * PERIODS)] * 2, console)
+        self.assertNotIn("[writer] interrupt", console)
         self.assertIn("VM writer has stopped: it turned itself off", console)
         self.assertIn("no VM is left", console)
 
     def assert_stopped(self, console, what, address, vcpu):
-        self.assertIn(f"ringfence: VM intruder, vCPU {vcpu} on core {vcpu}: {what}\n", console)
+        self.assertIn(f"ringfence: VM intruder, vCPU {vcpu} on core {FIRST_CORE + vcpu}: {what}\n", console)
         self.assertIn(f"ringfence: VM intruder has stopped: {what};", console)
         pc = re.search(r"^ +pc (0x[0-9a-f]{16})  state 0x[0-9a-f]{16}  syndrome 0x[0-9a-f]{16}$", console, re.MULTILINE)
         self.assertIsNotNone(pc, console)
@@ -85,6 +90,32 @@ class Containment(unittest.TestCase):
             console = self.run_beside_writer(deed)
             self.assertIn("[intruder] still here", console)
             self.assertIn("VM intruder has stopped: it turned itself off", console)
+
+    def test_a_flood_of_interrupts_reaches_no_other_vm(self):
+        """In every form that the register has, with the affinities of cores that it has not, on one vCPU and two."""
+        for vcpus, seed in ((1, 1), (2, 2)):
+            console = self.run_beside_writer(FLOOD_ALL, vcpus, SEED=seed)
+            self.assertGreater(int(re.search(r"^\[intruder\] (\d+) sent$", console, re.MULTILINE)[1]), 1000)
+            self.assertIn("VM intruder has stopped: it turned itself off", console)
+
+    def test_wild_arguments_are_answered(self):
+        for seed in SEEDS:
+            console = self.run_beside_writer(WILD_ARGUMENTS, SEED=seed)
+            self.assertGreater(int(re.search(r"^\[intruder\] (\d+) calls$", console, re.MULTILINE)[1]), 1000)
+            self.assertIn("[intruder] still here", console)
+
+    def test_wild_calls_end_the_vm(self):
+        for seed in SEEDS:
+            console = self.run_beside_writer(WILD_CALLS, SEED=seed)
+            self.assert_stopped(console, "a hypercall that is none", None, 0)
+
+    def test_a_vm_that_masks_interrupts_holds_nobody_up(self):
+        self.assertIn("[intruder] still here", self.run_beside_writer(MASKED))
+
+    def test_more_interrupts_than_list_registers_come_all_the_most_urgent_first(self):
+        console = self.run_beside_writer(OVERFLOW)
+        taken = f"[intruder] 17 taken: {' '.join(map(str, range(15, -1, -1)))} {TIMER}\n"
+        self.assertEqual(console.count(taken), 2, console)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import unittest
 from latency import NEIGHBOUR_BUDGETS, NEVER_USED_UP, PERIOD_NS, USED_UP, wait
 
 # What QEMU's turns let three writers do before it is the guest's: a line each, or a refill each.
-TURNS_NS = 1000
+TURNS_NS = 2000
 # What of 300 may come at the end of such a turn.
 DELAYED = 3
 # An interrupt that comes with the refill waits for that.

@@ -144,6 +144,7 @@ static inline void dsb(void) {
 #define ICH_LR_INTID(lr) BITS(lr, 31, 0)
 #define ICH_LR_PHYSICAL(n) ((uint64_t)(n) << 32)
 #define ICH_LR_PRIORITY(p) ((uint64_t)(p) << 48)
+#define ICH_LR_PRIORITY_OF(lr) BITS(lr, 55, 48)
 #define ICH_LR_GROUP1 BIT(60)
 #define ICH_LR_HW BIT(61)
 #define ICH_LR_PENDING BIT(62)

@@ -104,22 +104,30 @@ static uint64_t list_value(const struct vcpu *vcpu, uint32_t interrupt) {
 }
 
 /*
- * A list register for the interrupt: the one that has it, so that it is never in two, or a free
- * one. False if there is none, or if a hardware interrupt is still in it.
+ * A list register for the interrupt: the one that has it, so that it is never in two; else a free
+ * one; else that of the least urgent one that the guest has not begun, if that is less urgent: it
+ * is pending again. False if there is none, or if a hardware interrupt is still in it.
  */
-static bool list_add(const struct vcpu *vcpu, uint32_t interrupt) {
-    uint32_t free = MAX_LISTS;
+static bool list_add(struct vcpu *vcpu, uint32_t interrupt) {
+    uint32_t free = MAX_LISTS, taken = MAX_LISTS;
+    uint64_t least = priority_of(vcpu, interrupt);
     for (uint32_t n = 0; n < list_count(); n++) {
         uint64_t value = list_read(n);
-        bool in_use = value & (ICH_LR_PENDING | ICH_LR_ACTIVE);
-        if (!in_use) {
+        if (!(value & (ICH_LR_PENDING | ICH_LR_ACTIVE))) {
             free = n;
         } else if (ICH_LR_INTID(value) == interrupt) {
             if (value & ICH_LR_HW)
                 return false;
             list_write(n, value | ICH_LR_PENDING);
             return true;
+        } else if (!(value & ICH_LR_ACTIVE) && ICH_LR_PRIORITY_OF(value) > least) {
+            least = ICH_LR_PRIORITY_OF(value);
+            taken = n;
         }
+    }
+    if (free == MAX_LISTS && taken != MAX_LISTS) {
+        vgic_set_pending(vcpu, (uint32_t)ICH_LR_INTID(list_read(taken)));
+        free = taken;
     }
     if (free == MAX_LISTS)
         return false;
@@ -142,18 +150,16 @@ void vgic_flush(struct vcpu *vcpu) {
     uint32_t waiting = __atomic_load_n(&vcpu->arch.pending, __ATOMIC_ACQUIRE);
     if (!waiting || !(vcpu->vm->arch.distributor_control & GICD_CTLR_ENABLE_GROUP1))
         return;
-    bool is_left = false;
     for (uint32_t set = waiting & vcpu->arch.enabled; set;) {
         uint32_t interrupt = most_urgent(vcpu, set);
         uint32_t bit = 1U << interrupt;
         set &= ~bit;
         __atomic_fetch_and(&vcpu->arch.pending, ~bit, __ATOMIC_ACQ_REL);
-        if (!list_add(vcpu, interrupt)) {
+        if (!list_add(vcpu, interrupt))
             vgic_set_pending(vcpu, interrupt);
-            is_left = true;
-        }
     }
+    uint32_t left = __atomic_load_n(&vcpu->arch.pending, __ATOMIC_ACQUIRE) & vcpu->arch.enabled;
     /* What found no room comes in when the guest is done with what has it. */
-    sysreg_write(ich_hcr_el2, ICH_HCR_EN | (is_left ? ICH_HCR_UIE : 0));
+    sysreg_write(ich_hcr_el2, ICH_HCR_EN | (left ? ICH_HCR_UIE : 0));
     isb();
 }

@@ -3,7 +3,8 @@
  * Does what a guest may not do, one thing a run, on its last vCPU; the other one prints meanwhile,
  * or never comes to the hypervisor.
  *
- * Arguments: what to do, by its number below; vCPUs; 1 if the other one prints nothing.
+ * Arguments: what to do, by its number below; vCPUs; 1 if the other one prints nothing; what all
+ * that is wild begins with, not 0.
  */
 #include "guest.h"
 
@@ -36,14 +37,87 @@ enum deed {
     CLEAN_BY_SET,
     WRITE_STATISTICS,
     READ_OTHER_STATISTICS,
+    FLOOD_ALL,
+    WILD_ARGUMENTS,
+    WILD_CALLS,
+    MASKED,
+    OVERFLOW,
 };
 
-static uint64_t deed;
+/* Behind the writer's end. */
+#define LONG_NS 4000000U
+#define SGIS 16U
+#define TIMER 27U /* the virtual timer's interrupt */
+
+static uint64_t deed, seed;
+static uint64_t taken; /* interrupts that came to this handler, and the first of them in order */
+static uint64_t order[SGIS + 1];
 
 /* Interrupts to itself and to vCPUs that there are not, as fast as it can. */
 static void flood(void) {
     for (uint64_t end_ns = now_ns() + FLOOD_NS; now_ns() < end_ns;)
         guest_sysreg_write(icc_sgi1r_el1, 0xffffU);
+}
+
+/* G. Marsaglia, "Xorshift RNGs", 2003. */
+static uint64_t wild_number(void) {
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return seed;
+}
+
+/* Interrupts to itself, its other vCPU, cores that others have, and to all, in every form. */
+static void flood_all(void) {
+    uint64_t sent = 0;
+    for (uint64_t end_ns = now_ns() + LONG_NS; now_ns() < end_ns; sent++)
+        guest_sysreg_write(icc_sgi1r_el1, sent % 2 ? wild_number() : 0xffffU | sent << 24);
+    print("%u sent\n", sent);
+}
+
+/* Of what there is, but for what would end the VM or its vCPU: versions, PSCI, a change. */
+static void call_wildly(void) {
+    static const uint32_t functions[] = {0x80000000U, 0x84000000U, 0x84000004U, 0x84000005U,
+                                         0x84000006U, 0x8400000aU, 0x8400ffffU, 0xc4000004U,
+                                         0xc6000000U, 0xc6000001U, 0xc600ff01U};
+    uint64_t calls = 0;
+    for (uint64_t end_ns = now_ns() + LONG_NS; now_ns() < end_ns; calls++) {
+        uint64_t of = wild_number() % (sizeof(functions) / sizeof(functions[0]));
+        uint64_t narrow = wild_number() % 64;
+        uint64_t upper_half = wild_number() << 32; /* it has no meaning */
+        call(functions[of] | upper_half, wild_number() >> narrow, wild_number() >> narrow,
+             wild_number() >> narrow);
+    }
+    print("%u calls\n", calls);
+}
+
+static void stay_masked(void) {
+    __asm__ volatile("msr daifset, #15");
+    for (uint64_t end_ns = now_ns() + LONG_NS; now_ns() < end_ns;)
+        continue;
+}
+
+/*
+ * All that there are, the least urgent first, so that these have all list registers: the timer, which
+ * is the hardware's, then each SGI. Priorities have 5 bits.
+ */
+static void overflow(void) {
+    __asm__ volatile("msr daifset, #2");
+    set_priority(0, TIMER, SGIS * 8);
+    for (uint64_t n = 0; n < SGIS; n++)
+        set_priority(0, n, (uint8_t)((SGIS - 1 - n) * 8));
+    guest_sysreg_write(cntv_cval_el0, 0);
+    guest_sysreg_write(cntv_ctl_el0, 1);
+    for (uint64_t n = 0; n < SGIS; n++)
+        guest_sysreg_write(icc_sgi1r_el1, n << 24 | 1);
+    taken = 0;
+    __asm__ volatile("msr daifclr, #2");
+    for (uint64_t end_ns = now_ns() + ALIVE_NS; now_ns() < end_ns;)
+        continue;
+    print("%u taken:", taken);
+    for (uint64_t n = 0; n <= SGIS; n++)
+        print(" %u", order[n]);
+    print("\n");
 }
 
 static void do_it(void) {
@@ -91,11 +165,33 @@ static void do_it(void) {
     case READ_OTHER_STATISTICS:
         print("%x\n", *(volatile uint64_t *)(uintptr_t)OTHER_STATISTICS);
         break;
+    case FLOOD_ALL:
+        flood_all();
+        break;
+    case WILD_ARGUMENTS:
+        call_wildly();
+        break;
+    case WILD_CALLS:
+        for (;;)
+            call(wild_number(), wild_number(), wild_number(), wild_number());
+    case MASKED:
+        stay_masked();
+        break;
+    case OVERFLOW:
+        overflow();
+        overflow();
+        break;
     }
 }
 
 void interrupt(void) {
-    guest_sysreg_write(icc_eoir1_el1, guest_sysreg_read(icc_iar1_el1));
+    uint64_t number = guest_sysreg_read(icc_iar1_el1);
+    if (number == TIMER)
+        guest_sysreg_write(cntv_ctl_el0, 0);
+    if (taken <= SGIS)
+        order[taken] = number;
+    taken++;
+    guest_sysreg_write(icc_eoir1_el1, number);
 }
 
 void secondary(uint64_t vcpu) {
@@ -104,10 +200,10 @@ void secondary(uint64_t vcpu) {
     off();
 }
 
-void main(uint64_t what, uint64_t vcpus, uint64_t is_silent, uint64_t unused) {
-    (void)unused;
+void main(uint64_t what, uint64_t vcpus, uint64_t is_silent, uint64_t of_wildness) {
     deed = what;
-    interrupts_on(0, 0xffff);
+    seed = of_wildness;
+    interrupts_on(0, 0xffff | 1U << TIMER);
     if (vcpus == 1)
         do_it();
     else if (!vcpu_on(1))

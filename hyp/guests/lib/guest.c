@@ -114,6 +114,11 @@ void interrupts_on(uint64_t vcpu, uint32_t enabled) {
     __asm__ volatile("isb\n msr daifclr, #2");
 }
 
+void set_priority(uint64_t vcpu, uint64_t interrupt, uint8_t priority) {
+    /* IHI 0069, 12: GICR_IPRIORITYR, a byte each. */
+    *(volatile uint8_t *)(REDISTRIBUTORS + vcpu * 0x20000 + 0x10400 + interrupt) = priority;
+}
+
 /* An exception of the guest's own: a bug in it. */
 _Noreturn void wild(void);
 _Noreturn void wild(void) {

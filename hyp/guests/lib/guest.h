@@ -45,5 +45,7 @@ void statistics_print(const struct statistics_page *page);
 
 /* The vCPU's interrupt controller: private interrupts on, all priorities alike. */
 void interrupts_on(uint64_t vcpu, uint32_t enabled);
+/* The lower the more urgent. */
+void set_priority(uint64_t vcpu, uint64_t interrupt, uint8_t priority);
 
 #endif

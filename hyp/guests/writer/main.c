@@ -144,7 +144,11 @@ void secondary(uint64_t vcpu) {
         write_lines(vcpu);
 }
 
+/* Nobody sends it any. */
 void interrupt(void) {
+    uint64_t number = guest_sysreg_read(icc_iar1_el1);
+    print("interrupt %u\n", number);
+    guest_sysreg_write(icc_eoir1_el1, number);
 }
 
 void main(uint64_t period_ns, uint64_t periods, uint64_t vcpus, uint64_t attack) {
@@ -153,6 +157,7 @@ void main(uint64_t period_ns, uint64_t periods, uint64_t vcpus, uint64_t attack)
     run.vcpus = vcpus;
     run.attack = attack % 256;
     run.looks_at = attack / 256;
+    interrupts_on(0, 0xffff);
     for (uint64_t vcpu = 1; vcpu < vcpus; vcpu++)
         if (!vcpu_on(vcpu))
             print("vCPU %u does not start\n", vcpu);
