@@ -17,7 +17,8 @@ class Reservations(unittest.TestCase):
 
     def assert_exact(self, shares, settings):
         console = self.console({"VCPUS": len(shares), "BUDGET": sum(shares)} | settings)
-        self.assertEqual(throughput.lines_of(console, len(shares)), [[share] * PERIODS for share in shares], f"{settings}: {console}")
+        lines = throughput.lines_of(console, len(shares))
+        self.assertEqual(lines, [[share] * PERIODS for share in shares], f"{settings}: {console}")
 
     def test_exact_in_each_cell_of_the_page(self):
         page = throughput.PAGE.read_text(encoding="utf-8")

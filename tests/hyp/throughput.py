@@ -119,10 +119,12 @@ def table(cells):
 
 def grid(vcpus, weights, *, runs=1):
     """The cells of a table, by budget and period."""
-    return {
-        (budget, us): cell(budget, us, measure(budget, us, vcpus, weights, runs=runs), shares_of(budget, vcpus, weights))
-        for budget in BUDGETS for us in PERIODS_US
-    }
+    cells = {}
+    for budget in BUDGETS:
+        shares = shares_of(budget, vcpus, weights)
+        for us in PERIODS_US:
+            cells[budget, us] = cell(budget, us, measure(budget, us, vcpus, weights, runs=runs), shares)
+    return cells
 
 
 def figure(points):
