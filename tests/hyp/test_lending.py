@@ -26,7 +26,7 @@ def demand(counted):
 
 
 def lending(share, first, periods, *, is_on=True):
-    """What a vCPU of the lender writes and gives in each period, by lending.h's rules; `first` is its first that counts."""
+    """What a vCPU of the lender writes and gives in each period, by lending.h; `first` is its first that counts."""
     used, written, given = 0, {}, {}
     for period in periods:
         keeps = share if used is None else min(share, 2 * used + 1)
