@@ -78,6 +78,10 @@ pub(super) fn deadlines(run: &CaseRun) -> (Findings, u64, u64) {
 struct TaskRuns {
     /// Disjoint, in the order of time.
     busy: Vec<Interval>,
+    /// The same but for times on a core that may be no work: where gangs are stopped by freezing
+    /// them, which `overlap_ns` tells, a thread that sleeps comes on a core to be frozen and
+    /// again to go on sleeping, each time for no longer than a hand-over.
+    at_work: Vec<Interval>,
     /// Instants at which a thread came and left at once, ascending.
     instants_ns: Vec<u64>,
 }
@@ -86,28 +90,29 @@ impl TaskRuns {
     fn of(run: &CaseRun, task: u16) -> Self {
         let threads = run.threads_of_task(task);
         let occupations = threads.flat_map(|thread| &run.threads[usize::from(thread)].occupations);
-        let (mut busy, mut instants_ns) = (Vec::new(), Vec::new());
+        let claims = &run.case.claims;
+        let to_be_frozen_ns = claims.overlap_ns.map_or(0, |_| claims.hand_over_ns);
+        let (mut busy, mut at_work) = (Vec::new(), Vec::new());
+        let mut instants_ns = Vec::new();
         for on in occupations {
             if on.from_ns == on.to_ns {
                 instants_ns.push(on.from_ns);
             }
-            busy.push(Interval {
+            let on = Interval {
                 from_ns: on.from_ns,
                 to_ns: on.to_ns,
-            });
+            };
+            busy.push(on);
+            if on.to_ns - on.from_ns > to_be_frozen_ns {
+                at_work.push(on);
+            }
         }
         instants_ns.sort_unstable();
         Self {
             busy: union(busy),
+            at_work: union(at_work),
             instants_ns,
         }
-    }
-
-    /// When the task next runs in `[from_ns, to_ns)`.
-    fn next_ns(&self, from_ns: u64, to_ns: u64) -> Option<u64> {
-        let next = self.busy.partition_point(|busy| busy.to_ns <= from_ns);
-        let begin_ns = self.busy.get(next)?.from_ns.max(from_ns);
-        (begin_ns < to_ns).then_some(begin_ns)
     }
 
     /// Why the finish of `job` cannot be true, and when: no thread of the task
@@ -121,17 +126,24 @@ impl TaskRuns {
             .instants_ns
             .get(instant)
             .is_some_and(|at| *at <= finished_ns);
-        if !at_once && self.next_ns(started_ns, finished_ns).is_none() {
+        if !at_once && next_ns(&self.busy, started_ns, finished_ns).is_none() {
             return Some((
                 finished_ns,
                 "no thread of the task ran between its start and its finish",
             ));
         }
-        let next_ns = next.and_then(|next| next.started_ns).unwrap_or(end_ns);
-        let goes_on_ns = self.next_ns(finished_ns, next_ns)?;
+        let limit_ns = next.and_then(|next| next.started_ns).unwrap_or(end_ns);
+        let goes_on_ns = next_ns(&self.at_work, finished_ns, limit_ns)?;
         Some((
             goes_on_ns,
             "a thread of the task runs after that and before the next job starts",
         ))
     }
+}
+
+/// When the next of disjoint intervals, which are in order, has a part of `[from_ns, to_ns)`.
+fn next_ns(intervals: &[Interval], from_ns: u64, to_ns: u64) -> Option<u64> {
+    let next = intervals.partition_point(|interval| interval.to_ns <= from_ns);
+    let begin_ns = intervals.get(next)?.from_ns.max(from_ns);
+    (begin_ns < to_ns).then_some(begin_ns)
 }

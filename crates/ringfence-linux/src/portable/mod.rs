@@ -14,6 +14,7 @@ mod guard;
 mod hand_over;
 mod members;
 mod news;
+mod rt_throttling;
 #[cfg(test)]
 mod tests;
 mod throttle;
@@ -134,6 +135,7 @@ pub struct Portable {
     gangs: Vec<Gang>,
     fifo: Vec<i32>,
     version: Version,
+    remark: Option<String>,
     agent: Agent,
     throttle: Option<Throttle>,
     groups: Arc<Vec<Group>>,
@@ -169,6 +171,7 @@ impl Portable {
         let mut changes = Changes::begin(&folder, "ringfence run", Live::default())?;
         let guard = Guard::start(setup.guard, &folder)
             .map_err(|source| system("starting the guard process", source))?;
+        let remark = rt_throttling::lift(&mut changes)?;
         let groups = (0..setup.gangs.len())
             .map(|gang| freezer.make(&format!("ringfence-gang-{gang}"), &mut changes));
         let groups = Arc::new(groups.collect::<Result<Vec<_>, _>>()?);
@@ -203,6 +206,7 @@ impl Portable {
             gangs: setup.gangs,
             fifo,
             version: freezer.version(),
+            remark,
             agent,
             throttle,
             groups,
@@ -300,6 +304,11 @@ impl Portable {
     /// Version of the freezer that it uses.
     pub fn version(&self) -> Version {
         self.version
+    }
+
+    /// What it could not have of this machine, and what follows from that.
+    pub fn remark(&self) -> Option<&str> {
+        self.remark.as_deref()
     }
 
     fn told(&mut self) -> Result<Vec<Event>, Error> {

@@ -46,7 +46,7 @@ impl History {
             let time_ns = self.since_start(mark.time_ns)?;
             Some(Mark { time_ns, ..*mark })
         });
-        events.extend(jobs(&self.case, marks, &events));
+        events.extend(jobs(&self.case, &self.threads, marks, &events));
         events.extend(self.decisions(raw.scheduler));
         events.retain(|event| {
             event

@@ -63,8 +63,10 @@ impl PortableGangs {
             guard,
             board,
         };
+        let portable = Portable::start(setup)?;
+        remarks.extend(portable.remark().map(str::to_owned));
         Ok(Self {
-            portable: Portable::start(setup)?,
+            portable,
             wake_ups,
             remarks,
             last_events: Vec::new(),

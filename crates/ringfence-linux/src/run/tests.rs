@@ -81,8 +81,12 @@ fn mark(time_ns: u64, kind: Kind, thread: u32, job: u64) -> Mark {
 
 /// The events between the begin of the case and its end.
 fn events(raw: Raw) -> Vec<Event> {
+    events_of(&history(), raw)
+}
+
+fn events_of(history: &History, raw: Raw) -> Vec<Event> {
     let mut writer = Writer::new(Vec::new(), &Default::default()).unwrap();
-    let section = history().section(raw).unwrap();
+    let section = history.section(raw).unwrap();
     writer.append_section(&section).unwrap();
     let bytes = writer.finish().unwrap();
     let all = Reader::new(&bytes[..]).unwrap();
@@ -98,12 +102,19 @@ fn events(raw: Raw) -> Vec<Event> {
 }
 
 fn job_times(raw: Raw) -> Vec<(&'static str, u64, u32)> {
+    job_times_of(&history(), raw)
+}
+
+fn job_times_of(history: &History, raw: Raw) -> Vec<(&'static str, u64, u32)> {
     let of_job = |event| match event {
         Event::JobStarted { time_ns, job, .. } => Some(("started", time_ns, job)),
         Event::JobFinished { time_ns, job, .. } => Some(("finished", time_ns, job)),
         _ => None,
     };
-    events(raw).into_iter().filter_map(of_job).collect()
+    events_of(history, raw)
+        .into_iter()
+        .filter_map(of_job)
+        .collect()
 }
 
 #[test]
@@ -113,10 +124,10 @@ fn a_job_lasts_from_the_first_cpu_to_the_last() {
             switch(2, What::On, 0, 10),
             switch(4, What::On, 1, 11),
             switch(30, What::Sleeps, 0, 10),
-            // It waits for the other one at the end of the job.
+            switch(51, What::Sleeps, 1, 11),
+            // It has waited for the other one.
             switch(52, What::On, 0, 10),
             switch(54, What::Sleeps, 0, 10),
-            switch(51, What::Sleeps, 1, 11),
             switch(101, What::On, 0, 10),
         ],
         marks: vec![
@@ -134,6 +145,35 @@ fn a_job_lasts_from_the_first_cpu_to_the_last() {
         job_times(raw),
         [("started", 2, 0), ("finished", 54, 0), ("started", 101, 1)]
     );
+}
+
+#[test]
+fn a_thread_that_comes_on_a_cpu_to_be_frozen_does_not_work_on_its_job_any_more() {
+    let raw = |on_ns: u64| Raw {
+        switches: vec![
+            switch(2, What::On, 0, 10),
+            switch(2, What::On, 1, 11),
+            switch(30, What::Sleeps, 0, 10),
+            switch(40, What::Sleeps, 1, 11),
+            switch(60, What::On, 0, 10),
+            switch(60 + on_ns, What::Sleeps, 0, 10),
+        ],
+        marks: vec![
+            mark(0, Kind::Released, 10, 0),
+            mark(3, Kind::Begin, 10, 0),
+            mark(3, Kind::Begin, 11, 0),
+            mark(29, Kind::End, 10, 0),
+            mark(39, Kind::End, 11, 0),
+        ],
+        scheduler: vec![],
+    };
+    let mut frozen = history();
+    frozen.case.claims.overlap_ns = Some(3);
+    frozen.case.claims.hand_over_ns = 5;
+    let finished = |history, on_ns| job_times_of(history, raw(on_ns))[1];
+    assert_eq!(finished(&frozen, 5), ("finished", 40, 0));
+    assert_eq!(finished(&frozen, 6), ("finished", 66, 0));
+    assert_eq!(finished(&history(), 5), ("finished", 65, 0));
 }
 
 #[test]

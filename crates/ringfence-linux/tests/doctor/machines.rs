@@ -221,7 +221,7 @@ fn an_old_board_keeps_gangs_apart_in_portable_mode_and_throttles_by_time() {
     expect(
         &found,
         "RT throttling",
-        Level::Limited,
+        Level::Usable,
         &["950000 us of each 1000000 us"],
     );
     expect(

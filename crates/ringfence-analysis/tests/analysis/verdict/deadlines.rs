@@ -2,7 +2,7 @@
 
 use super::{fails_only, other_released_at, seen, verdict};
 use crate::common::*;
-use ringfence_analysis::verdict::{ClaimKind, Outcome};
+use ringfence_analysis::verdict::{Breach, ClaimKind, Outcome};
 use ringfence_record::event::OffReason::Sleeping;
 use ringfence_record::event::*;
 
@@ -107,6 +107,31 @@ fn a_thread_that_goes_on_after_the_finish() {
     assert!(breaches[0].text.contains("runs after that"));
     // It is no miss: how many there are is what the jobs say.
     assert_eq!(verdict(finish_low_at(6799)).misses, 0);
+}
+
+/// `other/0` has finished at 5000 and sleeps; later it is on its core for `on_ns`.
+fn on_again_for(on_ns: u64, overlap_ns: Option<u64>) -> Vec<Event> {
+    let mut events = good();
+    declare(&mut events, |case| {
+        case.claims.overlap_ns = overlap_ns;
+        case.claims.hand_over_ns = 100;
+    });
+    events.extend([on(9000, 2, 4), off(9000 + on_ns, 2, 4, Sleeping)]);
+    events.sort_by_key(Event::time_ns);
+    events
+}
+
+#[test]
+fn a_thread_may_come_to_be_frozen_where_gangs_are_stopped_so_but_not_for_longer_than_a_hand_over() {
+    let false_finishes = |events| {
+        let verdict = verdict(events);
+        let evidence = &verdict.claim(ClaimKind::Deadlines).unwrap().evidence;
+        let is_false = |breach: &&Breach| breach.text.contains("runs after that");
+        evidence.iter().filter(is_false).count()
+    };
+    assert_eq!(false_finishes(on_again_for(100, Some(50))), 0);
+    assert_eq!(false_finishes(on_again_for(101, Some(50))), 1);
+    assert_eq!(false_finishes(on_again_for(1, None)), 1);
 }
 
 /// `other` is released at 0 and 2500; the first job finishes at `time_ns`, the
