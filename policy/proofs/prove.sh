@@ -30,6 +30,9 @@ goal_timeout_s=30
 # names predicates that read much memory, z3_definitions.py says when to unfold them.
 z3=$(command -v z3)
 z3_version=$(z3 -version | grep -oE '[0-9]+(\.[0-9]+)+' | head -1)
+# It starts once a goal: the interpreter itself, not what chooses one, and without what is installed.
+python=$(python3 -c 'import sys; print(sys.executable)')
+"$python" -c '' 2>/dev/null || python=python3
 # An unpacked Why3 prints where it would have been installed.
 why3_data=${WHY3DATA:-$(why3 --print-datadir)}
 work=$(mktemp -d)
@@ -64,7 +67,7 @@ alternative = "definitions"
 version = "$z3_version"
 shortcut = "z3-definitions"
 driver = "$work/z3.drv"
-command = "$PWD/proofs/z3_definitions.py $z3 %f -smt2 -T:%t smt.auto_config=false smt.mbqi=false smt.qi.eager_threshold=5 smt.random_seed=42 -st"
+command = "$python -I -S $PWD/proofs/z3_definitions.py $z3 %f -smt2 -T:%t smt.auto_config=false smt.mbqi=false smt.qi.eager_threshold=5 smt.random_seed=42 -st"
 EOF
 export WHY3CONFIG="$work/why3.conf"
 

@@ -14,7 +14,6 @@ usage: z3_definitions.py Z3 GOAL.smt2 [OPTION...]
 import os
 import re
 import sys
-import tempfile
 
 DEFINITION = re.compile(r";; ((?:P|L|shift)_\w+)'def\n\(assert\s*\(forall\s*")
 
@@ -48,7 +47,7 @@ def main():
     z3, path, *options = sys.argv[1:]
     with open(path, encoding="utf-8") as file:
         goal = with_triggers(file.read())
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as file:
+    with open(os.memfd_create("goal"), "w+", encoding="utf-8") as file:
         file.write(goal)
         file.seek(0)
         os.dup2(file.fileno(), 0)
