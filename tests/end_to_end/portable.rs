@@ -354,3 +354,34 @@ fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
         std::thread::sleep(Duration::from_millis(10));
     }
 }
+
+#[test]
+fn a_dry_run_lists_every_change_and_makes_none() {
+    let Some(_machine) = machine() else { return };
+    let folder = scratch();
+    let limit = || fs::read_to_string("/proc/sys/kernel/sched_rt_runtime_us").ok();
+    let before = limit();
+    let arguments = format!("{} --dry-run", arguments(folder.path()));
+    let dry = ringfence(folder.path(), &arguments);
+    if dry.code == 4 {
+        eprintln!("skipped: {}", dry.stderr);
+        return;
+    }
+    let cases = dry.expect(0).json()["changes"].clone();
+    assert_eq!(cases[0]["case"], "rt-gang");
+    let changes = cases[0]["changes"].to_string();
+    for gang in ["ringfence-gang-0", "ringfence-gang-1"] {
+        assert!(
+            changes.contains(&format!("/{gang}\",\"change")),
+            "{changes}"
+        );
+    }
+    assert!(
+        changes.contains("write '-1' to /proc/sys/kernel/sched_rt_runtime_us"),
+        "{changes}"
+    );
+    assert_eq!(limit(), before);
+    assert_eq!(groups(), Vec::<PathBuf>::new());
+    let files = fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!(files, 1, "only the scenario");
+}

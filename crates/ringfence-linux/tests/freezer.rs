@@ -51,7 +51,8 @@ fn what_is_in_a_frozen_group_stops_and_goes_on() {
         let folder = tempfile::tempdir().unwrap();
         let mut changes = Changes::begin(folder.path(), "test", Live::default()).unwrap();
         let name = format!("ringfence-test-{}", std::process::id());
-        let group = freezer.make(&name, &mut changes).unwrap();
+        freezer.make(&name, &mut changes).unwrap();
+        let group = freezer.open(&name).unwrap();
         let busy = Busy::start();
         group.add(busy.0.id().cast_signed()).unwrap();
         busy.becomes(true);

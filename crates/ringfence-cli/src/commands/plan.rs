@@ -4,14 +4,14 @@ use ringfence_analysis::cache_share::ranges;
 use ringfence_analysis::duration::readable;
 use ringfence_hyp::image::Configuration;
 use ringfence_linux::run::Mode;
-use ringfence_scenario::model::Scenario;
+use ringfence_scenario::model::{Case, Scenario};
 use ringfence_scenario::{Disk, quantity};
 use ringfence_target::plan::{BudgetPlan, CasePlan, Plan, RegulatedBy, VmPlan};
 use serde::Serialize;
 
 use crate::arguments;
 use crate::commands::selection;
-use crate::commands::target::Target;
+use crate::commands::target::{Target, linux_failure};
 use crate::files::{print_json, print_text};
 use crate::outcome::{Failure, Outcome};
 
@@ -29,9 +29,11 @@ pub fn show(scenario: &Scenario, target: &Target, json: bool) -> Result<Outcome,
         Target::Hyp => ringfence_hyp::run::plan(scenario)?,
         Target::Sim | Target::Linux(_) => Vec::new(),
     };
+    let changes = changes(scenario, target)?;
     if json {
-        print_json(&PlanWithImages {
+        print_json(&WholePlan {
             images: built.iter().map(ImagePlan::of).collect(),
+            changes,
             plan,
         })?;
     } else {
@@ -40,18 +42,66 @@ pub fn show(scenario: &Scenario, target: &Target, json: bool) -> Result<Outcome,
             let image = ImagePlan::of(image);
             print_text(&format!("\n{}\n{}\n", image.table, image.command))?;
         }
+        for changes in &changes {
+            print_text(&changes.text())?;
+        }
     }
     Ok(Outcome::Pass)
 }
 
-/// A plan, and what a hypervisor would be built with.
+/// A plan, what a hypervisor would be built with, and what a machine would be changed in.
 #[derive(Debug, Serialize)]
-struct PlanWithImages {
+struct WholePlan {
     #[serde(flatten)]
     plan: Plan,
     /// One for each case; none on other targets.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     images: Vec<ImagePlan>,
+    /// One for each case; none on other targets.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    changes: Vec<Changes>,
+}
+
+/// What a case would change on this machine beside its own processes.
+#[derive(Debug, Serialize)]
+struct Changes {
+    /// Name of the case.
+    case: String,
+    /// In order, a line each.
+    changes: Vec<String>,
+}
+
+impl Changes {
+    fn text(&self) -> String {
+        let nothing = match self.changes.is_empty() {
+            true => " nothing",
+            false => "",
+        };
+        let mut text = format!(
+            "\n{} changes on this machine, and undoes at its end:{nothing}\n",
+            self.case
+        );
+        for change in &self.changes {
+            text += &format!("  {change}\n");
+        }
+        text
+    }
+}
+
+fn changes(scenario: &Scenario, target: &Target) -> Result<Vec<Changes>, Failure> {
+    let Target::Linux(linux) = target else {
+        return Ok(Vec::new());
+    };
+    let of_case = |case: &Case| {
+        let changes = ringfence_linux::run::changes(scenario, case, linux.mode);
+        let changes = changes
+            .map_err(|error| linux_failure(error, |error| Failure::Error(error.to_string())))?;
+        Ok(Changes {
+            case: case.name.clone(),
+            changes,
+        })
+    };
+    scenario.cases.iter().map(of_case).collect()
 }
 
 /// An image that would be built and run.

@@ -54,10 +54,18 @@ impl Freezer {
     ///
     /// # Errors
     /// It is there already, or cannot be made.
-    pub fn make(&self, name: &str, stage: &mut impl Stage) -> Result<Group, ChangeError> {
+    pub fn make(&self, name: &str, stage: &mut impl Stage) -> Result<(), ChangeError> {
         let folder = self.mount.join(name);
         stage.change(Subject::Group(folder.clone()), State::Exists(true))?;
-        stage.take_over(Subject::Freezer(folder.clone()))?;
+        stage.take_over(Subject::Freezer(folder))
+    }
+
+    /// A group that was [made](Self::make).
+    ///
+    /// # Errors
+    /// It cannot be written to.
+    pub fn open(&self, name: &str) -> Result<Group, ChangeError> {
+        let folder = self.mount.join(name);
         let (file, frozen, thawed) = match self.version {
             Version::V1 => ("freezer.state", "FROZEN", "THAWED"),
             Version::V2 => ("cgroup.freeze", "1", "0"),

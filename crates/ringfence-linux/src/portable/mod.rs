@@ -45,7 +45,8 @@ use throttle::{Throttle, Told};
 
 use crate::changes::live::Live;
 use crate::changes::lock::{LockError, default_folder};
-use crate::changes::{BeginError, ChangeError, Changes};
+use crate::changes::rehearsal::Rehearsal;
+use crate::changes::{BeginError, ChangeError, Changes, Stage};
 use crate::live::Board;
 use crate::recorder::MemberMaps;
 use crate::scheduler::Event;
@@ -159,6 +160,34 @@ pub struct Outcome {
     pub events: Vec<Event>,
 }
 
+/// What [`Portable::start`] would change on this machine for so many gangs, a line each, in order.
+///
+/// # Errors
+/// This machine does not allow it.
+pub fn rehearse(gangs: usize) -> Result<Vec<String>, Error> {
+    let freezer = Freezer::all().into_iter().next().ok_or(Error::NoFreezer)?;
+    let mut rehearsal = Rehearsal::on(Live::default());
+    let remark = change_machine(&freezer, gangs, &mut rehearsal)?;
+    Ok(rehearsal.actions().into_iter().chain(remark).collect())
+}
+
+/// Changes what is not of this process; a remark on what could not be.
+fn change_machine(
+    freezer: &Freezer,
+    gangs: usize,
+    stage: &mut impl Stage,
+) -> Result<Option<String>, Error> {
+    let remark = rt_throttling::lift(stage)?;
+    for gang in 0..gangs {
+        freezer.make(&group_name(gang), stage)?;
+    }
+    Ok(remark)
+}
+
+fn group_name(gang: usize) -> String {
+    format!("ringfence-gang-{gang}")
+}
+
 impl Portable {
     /// Starts the agent; nobody is a member yet.
     ///
@@ -171,9 +200,8 @@ impl Portable {
         let mut changes = Changes::begin(&folder, "ringfence run", Live::default())?;
         let guard = Guard::start(setup.guard, &folder)
             .map_err(|source| system("starting the guard process", source))?;
-        let remark = rt_throttling::lift(&mut changes)?;
-        let groups = (0..setup.gangs.len())
-            .map(|gang| freezer.make(&format!("ringfence-gang-{gang}"), &mut changes));
+        let remark = change_machine(&freezer, setup.gangs.len(), &mut changes)?;
+        let groups = (0..setup.gangs.len()).map(|gang| freezer.open(&group_name(gang)));
         let groups = Arc::new(groups.collect::<Result<Vec<_>, _>>()?);
         let above = Above::rise()
             .map_err(|source| system("putting this thread above all gangs (SCHED_FIFO)", source))?;

@@ -193,6 +193,22 @@ pub fn run<W: Write>(
     Ok(())
 }
 
+/// What a run of `case` would change on this machine beside its own processes, a line each; all of
+/// it is undone at the end of the case.
+///
+/// # Errors
+/// The case cannot run here.
+pub fn changes(scenario: &Scenario, case: &Case, mode: Mode) -> Result<Vec<String>, RunError> {
+    let workload = Workload::new(scenario, case).map_err(|error| in_case(case, error.into()))?;
+    match (case.scheduling, mode) {
+        (Scheduling::FixedPriority, _) => Ok(Vec::new()),
+        (Scheduling::Gang, Mode::SchedExt) => Ok(vec!["attach a scheduler to sched_ext".into()]),
+        (Scheduling::Gang, Mode::Portable) => {
+            portable::changes(&workload).map_err(|cause| in_case(case, cause))
+        }
+    }
+}
+
 fn in_case(case: &Case, cause: CaseError) -> RunError {
     RunError::Case {
         case: case.name.clone(),

@@ -15,7 +15,9 @@ use ringfence_workloads::job_log::{Kind, Mark, ThreadId};
 use super::in_kernel::is_regulated;
 use super::{CaseError, WakeUps, duty_cycle};
 use crate::live::Board;
-use crate::portable::{DutyCycle, Gang, Held, Outcome, Portable, Setup, Summary, Version};
+use crate::portable::{
+    DutyCycle, Gang, Held, Outcome, Portable, Setup, Summary, Version, rehearse,
+};
 use crate::recorder::{Recorder, ThreadEvent, What};
 use crate::scheduler::Event;
 
@@ -210,6 +212,14 @@ fn partitions(scenario: &Scenario) -> Vec<(CpuSet, gang::ShareLimit)> {
 }
 
 /// One gang for each priority of a partition, with all the cores of its threads.
+/// What the agent of a case would change on this machine, a line each.
+///
+/// # Errors
+/// This machine does not allow it.
+pub fn changes(workload: &Workload<'_>) -> Result<Vec<String>, CaseError> {
+    Ok(rehearse(gangs(workload).len())?)
+}
+
 fn gangs(workload: &Workload<'_>) -> Vec<Gang> {
     let mut gangs: Vec<Gang> = Vec::new();
     for thread in &workload.threads {
