@@ -20,6 +20,7 @@ import images
 from debian import ARCHITECTURES, FetchError, Unavailable
 
 
+NOT_BY_DEFAULT = "only `make test-kernels` runs them on this architecture"
 # Fewer are no matrix.
 LEAST_VERSIONS = 3
 
@@ -45,6 +46,11 @@ def wanted_architectures():
     return os.environ.get("RINGFENCE_ARCHITECTURES", " ".join(ARCHITECTURES)).split()
 
 
+def is_chosen(kernel, by_default):
+    """Whether what takes long is to run on this kernel: on its architecture by default, or as somebody asks for kernels."""
+    return kernel.architecture in by_default or bool(os.environ.get("RINGFENCE_KERNELS"))
+
+
 def kernels(by_default):
     wanted = os.environ.get("RINGFENCE_KERNELS", "")
     architectures = wanted_architectures()
@@ -68,7 +74,7 @@ def on_kernels(loader, *cases, by_default=ARCHITECTURES, which=kernels):
     suite = unittest.TestSuite()
     try:
         found = which(by_default)
-        why_none = "only `make test-kernels` runs them on this architecture"
+        why_none = NOT_BY_DEFAULT
     except Unavailable as error:
         found = []
         why_none = f"kernel tests are skipped: {error}"

@@ -42,20 +42,21 @@ SCHEDULERS = (
     {"unlimited": ("unlimited", 45_000, 1)},
     {"small": ("small", 2000), "affinity": ("affinity", 2000)},
     {"partitions": ("partitions", 2000)},
-    {"counted": ("counted", 3000), "counted-none": ("counted", 3000, 1), "counted-half": ("counted", 24_000, 5_000_000)},
-    {"apart": ("apart", 24_000, 2_500_000)},
+    {"counted": ("counted", 3000), "counted-none": ("counted", 3000, 1), "counted-half": ("counted", 11_500, 5_000_000)},
+    {"apart": ("apart", 11_500, 2_500_000)},
     {"timed": ("timed", 3000), "timed-none": ("timed", 3000, 1), "timed-half": ("timed", 3000, 5_000_000)},
 )
 LOADS = {name: load for loads in SCHEDULERS for name, load in loads.items()}
+# All CPUs compute for a minute: half of the time that an emulated arm64 takes for all loads.
+LONG = ("endless", "unlimited")
+LONG_BY_DEFAULT = ("amd64",)
 # A counter interrupts after each quantum; see gang_load. Later than the next one is too late.
 QUANTUM_US = 500
 PERIOD_US = 10_000
 # From when a budget is used up to when the CPU has switched, and from a refill's interrupt to the refill.
 DELAY_US = 1000
-# At least so many of the periods have nothing later than that, by the trace.
-ON_TIME = 1 / 3
-# At most so many of these use more, as the trace does not show when QEMU let a CPU stand still.
-OVER = 0.01
+# At least so many of the periods have nothing later than that, by the trace: QEMU may hold up a CPU.
+ON_TIME = 0.95
 
 TRACE = f"""
     set -e
@@ -92,14 +93,19 @@ class Gangs(unittest.TestCase):
         temporary = tempfile.TemporaryDirectory()
         cls.addClassCleanup(temporary.cleanup)
         cls.folder = Path(temporary.name)
-        loads = [
+        chosen = matrix.is_chosen(cls.kernel, LONG_BY_DEFAULT)
+        cls.left_out = () if chosen else LONG
+        loads = [{name: load for name, load in loads.items() if name not in cls.left_out} for loads in SCHEDULERS]
+        commands = [
             " ".join(["gang_load /out", *(":".join(map(str, (name, *load))) for name, load in loads.items())])
-            for loads in SCHEDULERS
+            for loads in filter(None, loads)
         ]
-        cls.outcome = guest(cls.kernel, cls.folder, "\n".join([TRACE, *loads]))
+        cls.outcome = guest(cls.kernel, cls.folder, "\n".join([TRACE, *commands]))
 
     def result(self, load):
         """What a load says of itself, if all went well."""
+        if load in self.left_out:
+            self.skipTest(matrix.NOT_BY_DEFAULT)
         self.assertEqual(self.outcome.why_failed, "")
         result = (self.folder / "out" / load / "result").read_text(encoding="utf-8")
         self.assertIn("refused starts 0 policy errors 0", result)
@@ -212,10 +218,9 @@ class Gangs(unittest.TestCase):
                 for period, us in zip(periods, lasts, strict=True)
                 if us <= PERIOD_US + DELAY_US and not uncounted[cpu].within(*period)
             ]
-            self.assertGreater(len(used), max(1000, len(periods) * ON_TIME), (cpu, len(periods)))
+            self.assertGreater(len(used), max(999, len(periods) * ON_TIME), (cpu, len(periods)))
             self.assertLessEqual(median(used), budget_us + QUANTUM_US, cpu)
-            over = [us for us in used if us > budget_us + 2 * QUANTUM_US + DELAY_US]
-            self.assertLessEqual(len(over), len(used) * OVER, (cpu, over))
+            self.assertLessEqual(max(used), budget_us + 2 * QUANTUM_US + DELAY_US, cpu)
             # It is a budget and no ban.
             self.assertGreater(sum(used) / len(used), budget_us / 2, cpu)
 
