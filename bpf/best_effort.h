@@ -36,6 +36,15 @@ static inline bool is_scheduled_here(const struct task_struct *p) {
            p->policy != CLASS_DEADLINE;
 }
 
+/*
+ * Whether the CPU runs a thread of SCHED_FIFO or SCHED_RR next, whatever dispatch chooses. Kernels
+ * before 6.19 call dispatch all the same.
+ */
+static inline bool runs_real_time_next(u32 cpu) {
+    const struct rq *rq = bpf_per_cpu_ptr(&runqueues, cpu);
+    return rq && rq->rt.rt_queued;
+}
+
 /* Runs before members, and is not asked: of a higher class, or of the kernel. */
 static inline bool outranks_members(const struct task_struct *p) {
     return !is_idle(p) && (!is_scheduled_here(p) || p->flags & TASK_IS_KERNEL_THREAD);

@@ -155,6 +155,9 @@ void BPF_PROG(gang_dispatch, s32 cpu, struct task_struct *prev) {
     /* Before anything is looked at: who is told from now on may have come too late for it. */
     take_told(state);
     state->chosen = 0;
+    /* Who is chosen now would start after it without being asked again, beside whatever gang. */
+    if (runs_real_time_next((u32)cpu))
+        return;
     if (prev && !(prev->scx.flags & SCX_TASK_QUEUED))
         prev = NULL;
     if (scx_bpf_dsq_move_to_local(queue_of_cpu((u32)cpu, KERNEL_THREADS)))
@@ -188,6 +191,16 @@ void BPF_PROG(gang_dispatch, s32 cpu, struct task_struct *prev) {
             dispatch_best_effort((u32)cpu, prev && is_best_effort(prev, thread) ? prev : NULL);
     if (goes_on && prev)
         go_on(state, (u32)cpu, prev, RF_GANG_NO_PRIORITY);
+}
+
+/*
+ * A thread of a higher class takes the CPU for which somebody has just been chosen, who is to be
+ * chosen again after it. Kernels that choose only when no higher class has work are loaded without
+ * this.
+ */
+SEC("struct_ops/gang_cpu_release")
+void BPF_PROG(gang_cpu_release, s32 cpu, struct scx_cpu_release_args *args) {
+    scx_bpf_reenqueue_local();
 }
 
 /* As SCHED_FIFO does: it goes behind its equals. */
@@ -305,6 +318,7 @@ struct sched_ext_ops gang_scheduler = {
     .quiescent = (void *)gang_quiescent,
     .yield = (void *)gang_yield,
     .stopping = (void *)gang_stopping,
+    .cpu_release = (void *)gang_cpu_release,
     .enable = (void *)gang_enable,
     .init_task = (void *)gang_init_task,
     .init = (void *)gang_init,

@@ -115,6 +115,14 @@ struct task_struct {
     struct sched_ext_entity scx;
 };
 
+struct rt_rq {
+    int rt_queued;
+};
+
+struct rq {
+    struct rt_rq rt;
+};
+
 struct scx_init_task_args {
     bool fork;
 };
@@ -130,6 +138,8 @@ struct scx_exit_info {
     char *msg;
 };
 
+struct scx_cpu_release_args;
+
 struct sched_ext_ops {
     s32 (*select_cpu)(struct task_struct *p, s32 prev_cpu, u64 wake_flags);
     void (*enqueue)(struct task_struct *p, u64 enq_flags);
@@ -138,6 +148,7 @@ struct sched_ext_ops {
     bool (*yield)(struct task_struct *from, struct task_struct *to);
     void (*stopping)(struct task_struct *p, bool runnable);
     void (*quiescent)(struct task_struct *p, u64 deq_flags);
+    void (*cpu_release)(s32 cpu, struct scx_cpu_release_args *args);
     void (*enable)(struct task_struct *p);
     s32 (*init_task)(struct task_struct *p, struct scx_init_task_args *args);
     s32 (*init)(void);
@@ -203,6 +214,7 @@ struct bpf_iter_scx_dsq {
     u64 __opaque[6];
 };
 
+extern const struct rq runqueues __ksym;
 void bpf_rcu_read_lock(void) __ksym;
 void bpf_rcu_read_unlock(void) __ksym;
 s32 scx_bpf_create_dsq(u64 dsq_id, s32 node) __ksym;
@@ -216,6 +228,7 @@ void scx_bpf_dsq_insert(struct task_struct *p, u64 dsq_id, u64 slice, u64 enq_fl
 void scx_bpf_dsq_insert_vtime(struct task_struct *p, u64 dsq_id, u64 slice, u64 vtime,
                               u64 enq_flags) __ksym __weak;
 bool scx_bpf_dsq_move_to_local(u64 dsq_id) __ksym __weak;
+u32 scx_bpf_reenqueue_local(void) __ksym __weak;
 bool scx_bpf_dsq_move(struct bpf_iter_scx_dsq *iterator, struct task_struct *p, u64 dsq_id,
                       u64 enq_flags) __ksym __weak;
 int bpf_iter_scx_dsq_new(struct bpf_iter_scx_dsq *it, u64 dsq_id, u64 flags) __ksym;

@@ -9,6 +9,8 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, IntoRawFd};
 use std::path::Path;
 
+use libbpf_rs::btf::Btf;
+use libbpf_rs::btf::types::Func;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{Link, MapCore, MapFlags, OpenObject, ProgramInput, ProgramMut};
 
@@ -134,6 +136,14 @@ pub struct Scheduler {
     gangs: BTreeSet<(u32, u32)>,
 }
 
+/// Whether this kernel chooses a thread of sched_ext only when no higher class has work, so that none
+/// waits chosen behind such work. From 6.19 on, which deprecates `cpu_release`; this function came
+/// with that.
+fn chooses_after_higher_classes() -> bool {
+    const SINCE: &str = "scx_bpf_reenqueue_local___v2";
+    Btf::from_vmlinux().is_ok_and(|types| types.type_by_name::<Func<'_>>(SINCE).is_some())
+}
+
 impl Scheduler {
     /// Loads the scheduler, without partitions and not attached.
     ///
@@ -153,6 +163,10 @@ impl Scheduler {
         constants.cpu_count = cpus as u32;
         constants.instant_after_ns = INSTANT_AFTER_NS;
         groups::choose(&mut opened.progs);
+        if chooses_after_higher_classes() {
+            opened.struct_ops.gang_scheduler_mut().cpu_release = std::ptr::null_mut();
+            opened.progs.gang_cpu_release.set_autoload(false);
+        }
         let skeleton = opened.load()?;
         Ok(Self {
             attached: Vec::new(),
