@@ -49,6 +49,9 @@ _Noreturn void arch_vcpu_leave(void);
 void arch_vcpu_silence(struct vcpu *vcpu);
 /* What a guest takes for physical addresses is below. */
 #define ARCH_GUEST_BYTES (1ULL << 39)
+/* What a guest has there are its devices. */
+#define ARCH_GUEST_DEVICES 0x08000000ULL
+#define ARCH_GUEST_DEVICES_BYTES 0x02000000ULL
 void arch_vm_init(struct vm *vm);
 _Noreturn void arch_power_off(void);
 

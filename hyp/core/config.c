@@ -26,6 +26,8 @@ static const char *region_error(const struct memory_region *region) {
         return "a memory region is not in the platform's memory";
     if (!is_within(region->guest_address, region->size, 0, ARCH_GUEST_BYTES))
         return "a memory region is where guests have no addresses";
+    if (overlap(region->guest_address, region->size, ARCH_GUEST_DEVICES, ARCH_GUEST_DEVICES_BYTES))
+        return "a memory region has the addresses of a guest's devices";
     if (overlap(region->address, region->size, (uintptr_t)image_start,
                 (uint64_t)(image_end - image_start)))
         return "a memory region overlaps the hypervisor";
@@ -102,6 +104,8 @@ static const char *statistics_error(const struct vm_config *vm, uint32_t vms) {
         return "a VM may read the statistics of one that there is not";
     if (start % STATISTICS_PAGE_BYTES || !is_within(start, size, 0, ARCH_GUEST_BYTES))
         return "pages of statistics are not aligned to 4 KiB, or where guests have no addresses";
+    if (overlap(start, size, ARCH_GUEST_DEVICES, ARCH_GUEST_DEVICES_BYTES))
+        return "pages of statistics have the addresses of a guest's devices";
     for (uint32_t r = 0; r < MAX_REGIONS; r++)
         if (overlap(start, size, vm->memory[r].guest_address, vm->memory[r].size))
             return "pages of statistics have the addresses of a memory region";

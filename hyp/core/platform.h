@@ -13,9 +13,12 @@ struct platform {
     uint64_t affinity[MAX_CORES]; /* of each core, as in MPIDR_EL1 */
     uint64_t memory;              /* RAM: start and bytes */
     uint64_t memory_size;
-    uint64_t uart;                  /* PL011 */
-    uint64_t distributor;           /* GICv3; one frame of 64 KiB */
-    uint64_t redistributors;        /* 128 KiB a core, in the order of the cores */
+    uint64_t uart;           /* PL011 */
+    uint64_t distributor;    /* of the GIC */
+    uint64_t redistributors; /* GICv3: 128 KiB a core, in the order of the cores */
+    uint64_t cpu_interface;  /* GICv2: GICC, GICH, GICV */
+    uint64_t virtual_control;
+    uint64_t virtual_cpu_interface;
     uint32_t period_interrupt;      /* of the EL2 timer, CNTHP */
     uint32_t guest_timer_interrupt; /* of the virtual timer, CNTV */
     uint32_t maintenance_interrupt; /* of the virtual interrupt interface */

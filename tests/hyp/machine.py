@@ -28,7 +28,9 @@ import initramfs  # noqa: E402
 HYP = ROOT / "hyp"
 GUESTS = ("writer", "intruder", "spinner", "manager", "waiter")
 QEMU = "qemu-system-aarch64"
-MACHINE = ["-M", "virt,virtualization=on,gic-version=3", "-cpu", "cortex-a53", "-smp", "4", "-m", "1G"]
+# The version of the interrupt controller that each platform has.
+PLATFORMS = {"qemu-virt": 3, "qemu-virt-gicv2": 2}
+MACHINE = ["-cpu", "cortex-a53", "-smp", "4", "-m", "1G"]
 EXACT = ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off"]
 # Cores run in turns, which end when a core sets a timer and else at the next timer of any: one that
 # is busy and sets none would take the whole periods of those that have just set theirs. A device's
@@ -54,10 +56,11 @@ class MachineError(Exception):
 built = tempfile.TemporaryDirectory(prefix="hyp-built-")
 
 
-def build(config, settings, into, *, trace=False):
+def build(config, settings, into, *, platform="qemu-virt", trace=False):
     """Puts the hypervisor for a configuration, and the guests, into a folder; perhaps one that traces."""
     flags = " ".join(f"-D{name}={value}" for name, value in settings.items())
-    command = ["make", "-s", "-C", HYP, f"CONFIG={config}", f"CONFIG_FLAGS={flags}", f"BUILD={built.name}"]
+    command = ["make", "-s", "-C", HYP, f"CONFIG={config}", f"CONFIG_FLAGS={flags}"]
+    command += [f"PLATFORM={platform}", f"BUILD={built.name}"]
     command += ["TRACE=1"] if trace else []
     made = subprocess.run(command, capture_output=True, text=True, check=False)
     if made.returncode != 0:
@@ -78,11 +81,12 @@ def init(script):
 class Machine:
     """A built machine; `close` removes its files."""
 
-    def __init__(self, config, settings=None, *, exact=True, trace=False):
+    def __init__(self, config, settings=None, *, platform="qemu-virt", exact=True, trace=False):
         if shutil.which(QEMU) is None:
             raise MachineError(f"{QEMU} is not installed; `tools/setup test` does it")
         self.folder = Path(tempfile.mkdtemp(prefix="hyp-"))
-        build(config, settings or {}, self.folder, trace=trace)
+        build(config, settings or {}, self.folder, platform=platform, trace=trace)
+        self.gic_version = PLATFORMS[platform]
         self.exact = exact
         self.loaded = []
 
@@ -102,7 +106,7 @@ class Machine:
         contents = {"/init": initramfs.text(init(script), 0o755), "/bin/busybox": initramfs.read(busybox)}
         initrd = initramfs.archive(contents)
         tree = device_tree.of_guest(
-            vcpus=vcpus, memory=LINUX_GUEST, memory_bytes=LINUX_BYTES, initrd=LINUX_GUEST + INITRD,
+            gicv3=self.gic_version == 3, vcpus=vcpus, memory=LINUX_GUEST, memory_bytes=LINUX_BYTES, initrd=LINUX_GUEST + INITRD,
             initrd_bytes=len(initrd), arguments=arguments,
         )
         (self.folder / "initrd").write_bytes(initrd)
@@ -113,7 +117,8 @@ class Machine:
         return self
 
     def command(self):
-        command = [QEMU, *MACHINE, *(EXACT + TURNS if self.exact else []), "-nodefaults", "-no-user-config"]
+        machine = f"virt,virtualization=on,gic-version={self.gic_version}"
+        command = [QEMU, "-M", machine, *MACHINE, *(EXACT + TURNS if self.exact else []), "-nodefaults", "-no-user-config"]
         command += ["-display", "none", "-serial", f"file:{self.folder}/console"]
         return [*command, "-kernel", str(self.folder / "ringfence.elf"), *self.loaded]
 

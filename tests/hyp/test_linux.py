@@ -16,9 +16,11 @@ PERIODS = 20
 
 class Linux(unittest.TestCase):
     kernel = None
+    platform = "qemu-virt"
+    endless = {}  # of the writer that does not end
 
     def run_linux(self, script, *, vcpus=1, settings=None, exact=True):
-        machine = Machine("linux", {"LINUX_VCPUS": vcpus} | (settings or {}), exact=exact)
+        machine = Machine("linux", {"LINUX_VCPUS": vcpus} | (settings or {}), platform=self.platform, exact=exact)
         self.addCleanup(machine.close)
         machine.with_guest("writer").with_linux(self.kernel, script, vcpus)
         console = machine.run(until=ENDED, timeout_s=TIMEOUT_S)
@@ -47,7 +49,7 @@ class Linux(unittest.TestCase):
 
     def test_reaches_a_shell_beside_an_endless_writer_with_threads(self):
         """Each core is a thread of the host's: races that one thread hides, can show."""
-        console = self.run_linux("echo from the shell", settings={"WRITER_VCPUS": 3, "PERIODS": 0}, exact=False)
+        console = self.run_linux("echo from the shell", settings={"WRITER_VCPUS": 3, "PERIODS": 0} | self.endless, exact=False)
         self.assertEqual(self.printed(console), ["from the shell"])
         self.assertIn("[writer] 3 vCPUs", console)
         self.assertNotIn("VM writer has stopped", console)
@@ -68,9 +70,20 @@ class Linux(unittest.TestCase):
         self.assert_written(console, [300, 300])
 
 
+class LinuxOnGicv2(Linux):
+    """The same with the other interrupt controller."""
+
+    platform = "qemu-virt-gicv2"
+    # QEMU (7.2 to 10.0, hw/intc/arm_gic.c, gic_complete_irq) does not look at the physical interrupts again when a
+    # guest has ended one through a list register: one that is raised by then waits for the next event of any
+    # core. Without a reservation the writer's cores have none, and the guest's timer would wait for ever.
+    endless = {"BUDGET": 900}
+
+
 def load_tests(loader, _tests, _pattern):
     # amd64 has no hypervisor of ours.
-    return matrix.on_kernels(loader, Linux, by_default=("arm64",))
+    suites = (matrix.on_kernels(loader, of, by_default=("arm64",)) for of in (Linux, LinuxOnGicv2))
+    return unittest.TestSuite(suites)
 
 
 if __name__ == "__main__":

@@ -10,13 +10,13 @@ PERIODS = 10
 
 
 class Reservations(unittest.TestCase):
-    def console(self, settings, config="writers"):
-        machine = Machine(config, {"PERIODS": PERIODS} | settings)
+    def console(self, settings, platform="qemu-virt"):
+        machine = Machine("writers", {"PERIODS": PERIODS} | settings, platform=platform)
         self.addCleanup(machine.close)
         return machine.with_guest("writer").run()
 
-    def assert_exact(self, shares, settings):
-        console = self.console({"VCPUS": len(shares), "BUDGET": sum(shares)} | settings)
+    def assert_exact(self, shares, settings, platform="qemu-virt"):
+        console = self.console({"VCPUS": len(shares), "BUDGET": sum(shares)} | settings, platform)
         lines = throughput.lines_of(console, len(shares))
         self.assertEqual(lines, [[share] * PERIODS for share in shares], f"{settings}: {console}")
 
@@ -31,6 +31,11 @@ class Reservations(unittest.TestCase):
     def test_exact_with_large_budgets(self):
         for shares, weights in (([4000], {}), ([1333] * 3, {}), ([666, 1332, 1998], {"WEIGHTS": "1,2,3"})):
             self.assert_exact(shares, {"PERIOD_NS": 1_000_000} | weights)
+
+    def test_exact_with_the_other_interrupt_controller(self):
+        for shares, weights in (([40], {}), ([100] * 3, {}), ([50, 100, 150], {"WEIGHTS": "1,2,3"})):
+            for period_ns in (100_000, 1_000_000):
+                self.assert_exact(shares, {"PERIOD_NS": period_ns} | weights, "qemu-virt-gicv2")
 
     def test_what_does_not_divide_is_not_lost(self):
         self.assert_exact([33, 33, 34], {"PERIOD_NS": 100_000})
@@ -82,6 +87,7 @@ class Reservations(unittest.TestCase):
             ({"ADDRESS": "0x7f800000"}, "a memory region is not in the platform's memory"),
             ({"ADDRESS": "0x90000000"}, "a memory region is not in the platform's memory"),
             ({"GUEST": "0x7fff800000"}, "a memory region is where guests have no addresses"),
+            ({"GUEST": "0x08000000"}, "a memory region has the addresses of a guest's devices"),
             ({"SECOND": "0x40200000,0x60000000"}, "two memory regions of a VM have the same addresses"),
             ({"SECOND": "0x80000000,0x40200000"}, "a memory region overlaps the hypervisor"),
         ):

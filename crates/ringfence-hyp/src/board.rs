@@ -6,8 +6,30 @@ use crate::{HypError, sources};
 
 /// The board that QEMU emulates: its machine `virt`.
 pub const QEMU_VIRT: &str = "qemu-virt";
+/// The same with the interrupt controller that many boards have.
+pub const QEMU_VIRT_GICV2: &str = "qemu-virt-gicv2";
 /// From where the hypervisor is linked to, it and its tables have this; in bytes.
 const HYPERVISOR_BYTES: u64 = 14 << 20;
+
+/// Version of the interrupt controller that a board has, and so its guests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gic {
+    /// GICv2 (Arm IHI 0048).
+    V2,
+    /// GICv3 (Arm IHI 0069).
+    V3,
+}
+
+impl Gic {
+    /// Its number.
+    #[must_use]
+    pub fn version(self) -> u8 {
+        match self {
+            Self::V2 => 2,
+            Self::V3 => 3,
+        }
+    }
+}
 
 /// What is known of a board, from its descriptor in `hyp/platform`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +40,8 @@ pub struct Board {
     pub cores: u16,
     /// Addresses of its RAM.
     pub ram: Range<u64>,
+    /// Its interrupt controller.
+    pub gic: Gic,
     /// Where the hypervisor is linked to, and entered.
     pub link: u64,
     /// What of the RAM is the hypervisor's and the firmware's.
@@ -49,10 +73,25 @@ impl Board {
         Ok(Self {
             name,
             cores: number("platform.c", ".cores =")? as u16,
+            gic: gic(&folder)?,
             link,
             ram: start..start + number("platform.c", ".memory_size =")?,
             reserved: start.min(link)..link + HYPERVISOR_BYTES,
         })
+    }
+}
+
+fn gic(folder: &str) -> Result<Gic, HypError> {
+    let file = format!("{folder}/platform.mk");
+    let text = sources::text(&file).unwrap_or_default();
+    let found = text.lines().find_map(|line| line.strip_prefix("GIC := "));
+    match found {
+        Some("gicv2") => Ok(Gic::V2),
+        Some("gicv3") => Ok(Gic::V3),
+        _ => Err(HypError::Failed(format!(
+            "{file}: found `GIC := {}`, expected gicv2 or gicv3",
+            found.unwrap_or_default()
+        ))),
     }
 }
 
@@ -74,6 +113,8 @@ mod tests {
     fn a_board_is_what_its_descriptor_says() {
         let board = Board::named(QEMU_VIRT).unwrap();
         assert_eq!(board.cores, 4);
+        assert_eq!(board.gic, Gic::V3);
+        assert_eq!(Board::named(QEMU_VIRT_GICV2).unwrap().gic, Gic::V2);
         assert_eq!(board.ram, 0x4000_0000..0x8000_0000);
         assert_eq!(board.link, 0x4020_0000);
         assert_eq!(board.reserved, 0x4000_0000..0x4100_0000);

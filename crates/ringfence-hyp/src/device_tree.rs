@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::board::Gic;
+
 use vm_fdt::{FdtWriter, FdtWriterResult};
 
 /// Interrupt specifiers of the GIC (Linux, arm,gic-v3.yaml): shared, private; level, active high.
@@ -12,14 +14,15 @@ const LEVEL: u32 = 4;
 const GIC: u32 = 1;
 /// Where a guest sees its devices: `docs/src/hypervisor.md`.
 const DISTRIBUTOR: u64 = 0x0800_0000;
-const DISTRIBUTOR_BYTES: u64 = 0x1_0000;
 const REDISTRIBUTORS: u64 = 0x080a_0000;
 const REDISTRIBUTOR_BYTES: u64 = 0x2_0000;
+const CPU_INTERFACE: u64 = 0x0801_0000;
 const UART: u64 = 0x0900_0000;
 
 /// What a Linux guest has; addresses are the guest's.
 #[derive(Debug)]
 pub(crate) struct LinuxGuest<'a> {
+    pub(crate) gic: Gic,
     pub(crate) vcpus: u32,
     pub(crate) memory: u64,
     pub(crate) memory_bytes: u64,
@@ -42,7 +45,7 @@ pub(crate) fn linux_guest(guest: &LinuxGuest<'_>) -> FdtWriterResult<Vec<u8>> {
     tree.property_array_u64("reg", &[guest.memory, guest.memory_bytes])?;
     tree.end_node(memory)?;
     processors(&mut tree, guest.vcpus)?;
-    devices(&mut tree, guest.vcpus)?;
+    devices(&mut tree, guest)?;
     tree.end_node(root)?;
     tree.finish()
 }
@@ -77,7 +80,7 @@ fn processors(tree: &mut FdtWriter, vcpus: u32) -> FdtWriterResult<()> {
     tree.end_node(psci)
 }
 
-fn devices(tree: &mut FdtWriter, vcpus: u32) -> FdtWriterResult<()> {
+fn devices(tree: &mut FdtWriter, guest: &LinuxGuest<'_>) -> FdtWriterResult<()> {
     let timer = tree.begin_node("timer")?;
     tree.property_string("compatible", "arm,armv8-timer")?;
     tree.property_null("always-on")?;
@@ -86,17 +89,19 @@ fn devices(tree: &mut FdtWriter, vcpus: u32) -> FdtWriterResult<()> {
     tree.property_array_u32("interrupts", interrupts.as_flattened())?;
     tree.end_node(timer)?;
     let gic = tree.begin_node(&format!("interrupt-controller@{DISTRIBUTOR:x}"))?;
-    tree.property_string("compatible", "arm,gic-v3")?;
+    let redistributors = REDISTRIBUTOR_BYTES * u64::from(guest.vcpus);
+    // Name and frames: arm,gic-v3.yaml, arm,gic.yaml.
+    let (name, frames) = match guest.gic {
+        Gic::V2 => ("arm,gic-400", [DISTRIBUTOR, 0x1000, CPU_INTERFACE, 0x2000]),
+        Gic::V3 => (
+            "arm,gic-v3",
+            [DISTRIBUTOR, 0x1_0000, REDISTRIBUTORS, redistributors],
+        ),
+    };
+    tree.property_string("compatible", name)?;
     tree.property_null("interrupt-controller")?;
     tree.property_u32("#interrupt-cells", 3)?;
-    let redistributors = REDISTRIBUTOR_BYTES * u64::from(vcpus);
-    let places = [
-        DISTRIBUTOR,
-        DISTRIBUTOR_BYTES,
-        REDISTRIBUTORS,
-        redistributors,
-    ];
-    tree.property_array_u64("reg", &places)?;
+    tree.property_array_u64("reg", &frames)?;
     tree.property_phandle(GIC)?;
     tree.end_node(gic)?;
     let uart = tree.begin_node(&format!("serial@{UART:x}"))?;

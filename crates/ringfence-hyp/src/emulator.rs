@@ -114,7 +114,7 @@ fn arguments(folder: &Path, board: &Board) -> Vec<String> {
     let ram_bytes = board.ram.end - board.ram.start;
     let file = |name: &str| folder.join(name).display().to_string();
     let words = format!(
-        "-M virt,virtualization=on,gic-version=3 -cpu cortex-a53 -smp {cores} -m {all}M \
+        "-M virt,virtualization=on,gic-version={gic} -cpu cortex-a53 -smp {cores} -m {all}M \
          -object memory-backend-ram,id=ram,size={rest} \
          -object memory-backend-file,id=trace,size={TRACE_BYTES},share=on,mem-path={trace} \
          -numa node,cpus=0-{last},memdev=ram -numa node,memdev=trace \
@@ -122,6 +122,7 @@ fn arguments(folder: &Path, board: &Board) -> Vec<String> {
          -netdev hubport,id=none,hubid=0 \
          -object filter-buffer,id=turns,netdev=none,interval={TURN_US} \
          -nodefaults -no-user-config -display none -serial file:{console} -kernel {image}",
+        gic = board.gic.version(),
         cores = board.cores,
         last = board.cores - 1,
         all = ram_bytes >> 20,

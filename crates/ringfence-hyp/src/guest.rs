@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ringfence_scenario::vm::{Guest, Image, Ram, Vm};
 
+use crate::board::Gic;
 use crate::device_tree::{self, LinuxGuest};
 use crate::{HypError, sources};
 
@@ -41,11 +42,11 @@ pub(crate) struct Loaded {
     pub(crate) pieces: Vec<Piece>,
 }
 
-/// Reads what `vm` boots.
+/// Reads what `vm` boots on a board with that interrupt controller.
 ///
 /// # Errors
 /// It has no guest or no RAM, a file cannot be read or is not what it should be, or it does not fit.
-pub(crate) fn load(vm: &Vm) -> Result<Loaded, HypError> {
+pub(crate) fn load(vm: &Vm, gic: Gic) -> Result<Loaded, HypError> {
     let missing = |what: &str| {
         HypError::Failed(format!(
             "the VM `{}` has no {what}, which the hypervisor needs",
@@ -79,7 +80,7 @@ pub(crate) fn load(vm: &Vm) -> Result<Loaded, HypError> {
             kernel,
             initrd,
             command_line,
-        } => linux(vm, ram, kernel, initrd.as_deref(), command_line),
+        } => linux(vm, gic, ram, kernel, initrd.as_deref(), command_line),
     }
 }
 
@@ -106,6 +107,7 @@ fn built_in(vm: &Vm, name: &str) -> Result<Contents, HypError> {
 
 fn linux(
     vm: &Vm,
+    gic: Gic,
     ram: Ram,
     kernel: &Path,
     initrd: Option<&Path>,
@@ -118,6 +120,7 @@ fn linux(
     let tree_offset = after(initrd_offset + initrd_bytes);
     check_fits(vm, kernel, tree_offset + Ram::ALIGNMENT, ram.size_bytes)?;
     let tree = device_tree::linux_guest(&LinuxGuest {
+        gic,
         vcpus: vm.cores.len() as u32,
         memory: ram.guest_address,
         memory_bytes: ram.size_bytes,

@@ -59,7 +59,7 @@ impl Configuration {
         refuse_devices(&vms)?;
         let guests: Vec<Loaded> = vms
             .iter()
-            .map(|vm| guest::load(vm))
+            .map(|vm| guest::load(vm, board.gic))
             .collect::<Result<_, _>>()?;
         let addresses = layout::place(&vms, &board)?;
         let place = |((vm, guest), address): ((&&Vm, &Loaded), u64)| {

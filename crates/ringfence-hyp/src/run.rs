@@ -7,7 +7,7 @@ use ringfence_record::Writer;
 use ringfence_scenario::model::{Case, Scenario};
 
 use crate::HypError;
-use crate::board::QEMU_VIRT;
+use crate::board::{QEMU_VIRT, QEMU_VIRT_GICV2};
 use crate::emulator::{self, Machine};
 use crate::image::{Builder, Configuration};
 use crate::record::{self, Seen};
@@ -43,9 +43,10 @@ pub fn plan(scenario: &Scenario) -> Result<Vec<Configuration>, HypError> {
     let configuration = |case| {
         let configuration = Configuration::of(scenario, case, true)?;
         match configuration.board.name {
-            QEMU_VIRT => Ok(configuration),
+            QEMU_VIRT | QEMU_VIRT_GICV2 => Ok(configuration),
             board => Err(HypError::Unsupported(format!(
-                "only the board `{QEMU_VIRT}` can be run here; `ringfence hyp image` makes an image for `{board}`"
+                "only the boards `{QEMU_VIRT}` and `{QEMU_VIRT_GICV2}` can be run here; `ringfence hyp \
+                 image` makes an image for `{board}`"
             ))),
         }
     };

@@ -3,7 +3,7 @@
 
 #include "../../core/config.h"
 #include "../../core/platform.h"
-#include "gicv3.h"
+#include "gic.h"
 #include "tables.h"
 
 #define NORMAL (STAGE1_ATTRIBUTE(1) | STAGE1_AP1_RES1 | INNER_SHAREABLE | ACCESSED)
@@ -32,8 +32,7 @@ void mmu_build(void) {
     if (trace->size % REGION_ALIGNMENT == 0)
         tables_map(root, trace->address, trace->address, trace->size, NORMAL | EXECUTE_NEVER);
     map_device(platform.uart, PAGE_BYTES);
-    map_device(platform.distributor, GICD_BYTES);
-    map_device(platform.redistributors, (uint64_t)GICR_BYTES * platform.cores);
+    gic_map(map_device);
 }
 
 void mmu_enable(void) {

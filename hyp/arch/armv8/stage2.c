@@ -4,6 +4,7 @@
 #include "../../core/arch.h"
 #include "../../core/statistics.h"
 #include "tables.h"
+#include "vgic.h"
 
 _Static_assert(ARCH_GUEST_BYTES == 1ULL << INPUT_BITS, "configurations are checked for it");
 
@@ -27,6 +28,7 @@ void stage2_build(struct vm *vm) {
                    GUEST_MEMORY);
     }
     map_statistics(vm);
+    vgic_map(vm);
     dsb();
 }
 

@@ -4,7 +4,7 @@
 #include "../../core/console.h"
 #include "../../core/platform.h"
 #include "../../core/trace.h"
-#include "gicv3.h"
+#include "gic.h"
 #include "guest.h"
 #include "psci.h"
 #include "sysreg.h"
@@ -31,7 +31,7 @@ void start(uint64_t core) {
     if (core == 0)
         start_machine();
     sysreg_write(tpidr_el2, vm_vcpu_of_core((uint32_t)core));
-    gic_init_core((uint32_t)core);
+    gic_start_core((uint32_t)core);
     guest_init_core();
     vcpu_main();
 }

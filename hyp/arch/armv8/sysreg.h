@@ -135,7 +135,6 @@ static inline void dsb(void) {
 #define SGI1R_IRM(value) BITS(value, 40, 40) /* all but oneself */
 #define SGI1R_AFFINITIES                                                                           \
     (BITS(~0ULL, 7, 0) << 16 | BITS(~0ULL, 7, 0) << 32 | BITS(~0ULL, 7, 0) << 48)
-#define INTID_SPECIAL 1020U /* from here on: no interrupt */
 
 /* ICH_ registers: the virtual interrupts of this core's guest */
 #define ICH_HCR_EN BIT(0)

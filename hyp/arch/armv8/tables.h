@@ -21,6 +21,7 @@
 #define STAGE1_ATTRIBUTE(n) ((uint64_t)(n) << 2) /* of MAIR_EL2 */
 #define STAGE1_AP1_RES1 BIT(6)
 #define STAGE1_READ_ONLY BIT(7)
+#define STAGE2_DEVICE (1ULL << 2)  /* nGnRE */
 #define STAGE2_NORMAL (15ULL << 2) /* write-back, unless the guest wants less */
 #define STAGE2_READ BIT(6)
 #define STAGE2_WRITE BIT(7)

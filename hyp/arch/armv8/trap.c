@@ -6,7 +6,7 @@
 #include "../../core/arch.h"
 #include "../../core/console.h"
 #include "../../core/hypercall.h"
-#include "gicv3.h"
+#include "gic.h"
 #include "guest.h"
 #include "pmu.h"
 #include "sysreg.h"
@@ -61,18 +61,16 @@ static bool is_pmu(uint64_t iss) {
            (of_group == SYSREG(3, 3, 14, 0, 0) && crm >= 8);
 }
 
-#define SYSREG_ICC_SGI1R SYSREG(3, 0, 12, 11, 5)
 #define SYSREG_PMSWINC SYSREG(3, 3, 9, 12, 4)
 
 static void system_register(struct vcpu *vcpu, struct registers *registers, uint64_t iss) {
     uint64_t value = register_read(registers, ISS_RT(iss));
     if (ISS_SYSREG(iss) == SYSREG_PMSWINC && !ISS_IS_READ(iss))
         pmu_software_increment(value);
-    else if (ISS_SYSREG(iss) == SYSREG_ICC_SGI1R && !ISS_IS_READ(iss))
-        vgic_send(vcpu, value);
-    else if (!is_pmu(iss))
+    else if (!is_pmu(iss) &&
+             (ISS_IS_READ(iss) || !vgic_system_register(vcpu, ISS_SYSREG(iss), value)))
         fault(vcpu, registers, "a system register that it may not access");
-    else if (ISS_IS_READ(iss))
+    else if (is_pmu(iss) && ISS_IS_READ(iss))
         register_write(registers, ISS_RT(iss), 0);
     registers->pc += INSTRUCTION_BYTES;
 }

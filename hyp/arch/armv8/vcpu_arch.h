@@ -7,18 +7,21 @@
 
 /* Software-generated (SGI, 0 to 15) and private (PPI, 16 to 31) interrupts: those of one vCPU. */
 #define VGIC_PRIVATE 32U
+#define VGIC_SGIS 16U
 
 /*
- * The redistributor and the list registers of a vCPU. Only `pending` is shared: other vCPUs set
- * bits in it.
+ * What the interrupt controller has for a vCPU. Only `pending` and `senders` are shared: other
+ * vCPUs set bits in them.
  */
 struct vcpu_arch {
     uint32_t pending; /* interrupts that are in no list register yet */
     uint32_t enabled;
     uint32_t group;
-    uint32_t asleep; /* GICR_WAKER.ProcessorSleep */
+    uint32_t asleep; /* GICv3: GICR_WAKER.ProcessorSleep */
     uint32_t priority[VGIC_PRIVATE / 4];
     uint32_t trigger; /* GICR_ICFGR1, of PPIs */
+    /* GICv2: the vCPUs that have sent each SGI, a bit each; shared as `pending` is. */
+    uint8_t senders[VGIC_SGIS];
 };
 
 struct vm_arch {

@@ -4,67 +4,26 @@
 
 #include "../../core/arch.h"
 #include "../../core/platform.h"
-#include "gicv3.h"
+#include "gic.h"
+#include "gic_hardware.h"
 #include "sysreg.h"
 
-#define MAX_LISTS 16U
-
-static uint32_t list_count(void) {
-    return (uint32_t)ICH_VTR_LISTS(sysreg_read(ich_vtr_el2));
-}
-
-#define LIST_CASE(n)                                                                               \
-    case n:                                                                                        \
-        if (write)                                                                                 \
-            sysreg_write(ich_lr##n##_el2, value);                                                  \
-        else                                                                                       \
-            value = sysreg_read(ich_lr##n##_el2);                                                  \
-        break
-
-/* List registers have no index. */
-static uint64_t list_access(uint32_t n, bool write, uint64_t value) {
-    switch (n) {
-        LIST_CASE(0);
-        LIST_CASE(1);
-        LIST_CASE(2);
-        LIST_CASE(3);
-        LIST_CASE(4);
-        LIST_CASE(5);
-        LIST_CASE(6);
-        LIST_CASE(7);
-        LIST_CASE(8);
-        LIST_CASE(9);
-        LIST_CASE(10);
-        LIST_CASE(11);
-        LIST_CASE(12);
-        LIST_CASE(13);
-        LIST_CASE(14);
-        LIST_CASE(15);
-    }
-    return value;
-}
-
-static uint64_t list_read(uint32_t n) {
-    return list_access(n, false, 0);
-}
-
-static void list_write(uint32_t n, uint64_t value) {
-    list_access(n, true, value);
-}
+/* No version has more. */
+#define MAX_LISTS 64U
 
 void vgic_off(struct vcpu *vcpu) {
-    sysreg_write(ich_hcr_el2, 0);
+    lists_control(false, false);
     for (uint32_t n = 0; n < list_count(); n++)
         list_write(n, 0);
     gic_enable_private(vcpu->core, platform.guest_timer_interrupt, false);
-    gic_deactivate(platform.guest_timer_interrupt);
+    gic_clear_active(vcpu->core, platform.guest_timer_interrupt);
 }
 
 void vgic_reset(struct vcpu *vcpu) {
     vgic_off(vcpu);
-    vcpu->arch = (struct vcpu_arch){.asleep = GICR_WAKER_SLEEP};
-    sysreg_write(ich_vmcr_el2, 0);
-    sysreg_write(ich_hcr_el2, ICH_HCR_EN);
+    vgic_reset_frames(vcpu);
+    lists_reset_interface();
+    lists_control(true, false);
     isb();
 }
 
@@ -72,67 +31,60 @@ void vgic_set_pending(struct vcpu *vcpu, uint32_t interrupt) {
     __atomic_fetch_or(&vcpu->arch.pending, 1U << interrupt, __ATOMIC_ACQ_REL);
 }
 
-static void send_to(struct vcpu *from, struct vcpu *to, uint32_t interrupt) {
+void vgic_send(struct vcpu *from, struct vcpu *to, uint32_t interrupt) {
     vgic_set_pending(to, interrupt);
     if (to != from)
         arch_kick(to->core);
-}
-
-void vgic_send(struct vcpu *from, uint64_t sgi1r) {
-    struct vm *vm = from->vm;
-    bool to_others = SGI1R_IRM(sgi1r);
-    /* The vCPUs of a VM differ in affinity 0 alone. */
-    if (!to_others && sgi1r & SGI1R_AFFINITIES)
-        return;
-    for (uint32_t v = 0; v < vm->config->vcpus; v++) {
-        bool is_meant = to_others ? v != from->index : SGI1R_TARGETS(sgi1r) >> v & 1;
-        if (is_meant)
-            send_to(from, &vm->vcpu[v], (uint32_t)SGI1R_INTID(sgi1r));
-    }
 }
 
 static uint64_t priority_of(const struct vcpu *vcpu, uint32_t interrupt) {
     return vcpu->arch.priority[interrupt / 4] >> interrupt % 4 * 8 & 0xff;
 }
 
-static uint64_t list_value(const struct vcpu *vcpu, uint32_t interrupt) {
-    uint64_t value =
-        interrupt | ICH_LR_PENDING | ICH_LR_GROUP1 | ICH_LR_PRIORITY(priority_of(vcpu, interrupt));
-    if (interrupt == platform.guest_timer_interrupt)
-        value |= ICH_LR_HW | ICH_LR_PHYSICAL(interrupt);
-    return value;
+/* False if there is more of the interrupt than a list register holds: it comes in at its end. */
+static bool list_set(struct vcpu *vcpu, uint32_t n, uint64_t value) {
+    bool is_all = list_take(vcpu, &value);
+    list_write(n, value);
+    return is_all;
+}
+
+static void list_empty(struct vcpu *vcpu, uint32_t n) {
+    uint64_t value = list_read(n);
+    list_give_back(vcpu, value);
+    vgic_set_pending(vcpu, LIST_INTERRUPT(value));
 }
 
 /*
  * A list register for the interrupt: the one that has it, so that it is never in two; else a free
  * one; else that of the least urgent one that the guest has not begun, if that is less urgent: it
- * is pending again. False if there is none, or if a hardware interrupt is still in it.
+ * is pending again. False if it waits, or a part of it: for room, which what is displaced wants
+ * too, or for the end of what a list register has of it.
  */
-static bool list_add(struct vcpu *vcpu, uint32_t interrupt) {
+static bool list_add(struct vcpu *vcpu, uint32_t interrupt, bool *wants_room) {
     uint32_t free = MAX_LISTS, taken = MAX_LISTS;
-    uint64_t least = priority_of(vcpu, interrupt);
+    uint64_t priority = priority_of(vcpu, interrupt), least = priority;
     for (uint32_t n = 0; n < list_count(); n++) {
         uint64_t value = list_read(n);
-        if (!(value & (ICH_LR_PENDING | ICH_LR_ACTIVE))) {
+        if (!(value & (LIST_PENDING | LIST_ACTIVE))) {
             free = n;
-        } else if (ICH_LR_INTID(value) == interrupt) {
-            if (value & ICH_LR_HW)
-                return false;
-            list_write(n, value | ICH_LR_PENDING);
-            return true;
-        } else if (!(value & ICH_LR_ACTIVE) && ICH_LR_PRIORITY_OF(value) > least) {
-            least = ICH_LR_PRIORITY_OF(value);
+        } else if (LIST_INTERRUPT(value) == interrupt) {
+            return !(value & LIST_HARDWARE) && list_set(vcpu, n, value);
+        } else if (!(value & LIST_ACTIVE) && LIST_PRIORITY_OF(value) > least) {
+            least = LIST_PRIORITY_OF(value);
             taken = n;
         }
     }
     if (free == MAX_LISTS && taken != MAX_LISTS) {
-        vgic_set_pending(vcpu, (uint32_t)ICH_LR_INTID(list_read(taken)));
+        list_empty(vcpu, taken);
         free = taken;
+        *wants_room = true;
     }
-    if (free == MAX_LISTS)
+    if (free == MAX_LISTS) {
+        *wants_room = true;
         return false;
-    list_write(free, list_value(vcpu, interrupt));
-    return true;
+    }
+    bool is_hardware = interrupt == platform.guest_timer_interrupt;
+    return list_set(vcpu, free, list_value(interrupt, priority, is_hardware));
 }
 
 /* The most urgent interrupt of a set that is not empty. */
@@ -148,18 +100,32 @@ static uint32_t most_urgent(const struct vcpu *vcpu, uint32_t set) {
 
 void vgic_flush(struct vcpu *vcpu) {
     uint32_t waiting = __atomic_load_n(&vcpu->arch.pending, __ATOMIC_ACQUIRE);
-    if (!waiting || !(vcpu->vm->arch.distributor_control & GICD_CTLR_ENABLE_GROUP1))
+    if (!waiting || !vgic_is_on(vcpu->vm))
         return;
+    bool wants_room = false;
     for (uint32_t set = waiting & vcpu->arch.enabled; set;) {
         uint32_t interrupt = most_urgent(vcpu, set);
         uint32_t bit = 1U << interrupt;
         set &= ~bit;
         __atomic_fetch_and(&vcpu->arch.pending, ~bit, __ATOMIC_ACQ_REL);
-        if (!list_add(vcpu, interrupt))
+        if (!list_add(vcpu, interrupt, &wants_room))
             vgic_set_pending(vcpu, interrupt);
     }
-    uint32_t left = __atomic_load_n(&vcpu->arch.pending, __ATOMIC_ACQUIRE) & vcpu->arch.enabled;
-    /* What found no room comes in when the guest is done with what has it. */
-    sysreg_write(ich_hcr_el2, ICH_HCR_EN | (left ? ICH_HCR_UIE : 0));
+    lists_control(true, wants_room);
     isb();
+}
+
+uint64_t vgic_read(struct vcpu *vcpu, uint64_t address, uint32_t bytes) {
+    uint64_t low = vgic_read_word(vcpu, address & ~3ULL);
+    if (bytes == 8)
+        return low | (uint64_t)vgic_read_word(vcpu, address + 4) << 32;
+    return low >> address % 4 * 8 & (BIT(bytes * 8) - 1);
+}
+
+void vgic_write(struct vcpu *vcpu, uint64_t address, uint32_t bytes, uint64_t value) {
+    uint32_t shift = address % 4 * 8;
+    uint32_t mask = (uint32_t)((bytes >= 4 ? ~0ULL : BIT(bytes * 8) - 1) << shift);
+    vgic_write_word(vcpu, address & ~3ULL, (uint32_t)(value << shift), mask);
+    if (bytes == 8)
+        vgic_write_word(vcpu, address + 4, (uint32_t)(value >> 32), ~0U);
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * The interrupt controller that a guest sees: a GICv3 with 16 SGIs and 16 PPIs a vCPU, of which the
- * virtual timer's is the only real one; no shared interrupts yet. Its CPU interface is the
- * hardware's; distributor and redistributors are emulated when the guest accesses them.
+ * The interrupt controller that a guest sees: of the version that the machine has, with 16 SGIs
+ * and 16 PPIs a vCPU, of which the virtual timer's is the only real one; no shared interrupts yet.
+ * Its CPU interface is the hardware's; all else is emulated when the guest accesses it.
+ *
+ * vgic.c is the same for all versions; gicv2/ and gicv3/ have the second half of what is below.
  */
 #ifndef RINGFENCE_HYP_VGIC_H
 #define RINGFENCE_HYP_VGIC_H
@@ -14,14 +16,25 @@ void vgic_reset(struct vcpu *vcpu);
 void vgic_off(struct vcpu *vcpu);
 /* From the vCPU's own core, or with a kick afterwards. */
 void vgic_set_pending(struct vcpu *vcpu, uint32_t interrupt);
-/* The guest has written ICC_SGI1R_EL1. */
-void vgic_send(struct vcpu *from, uint64_t sgi1r);
+/* An SGI between vCPUs of a VM. */
+void vgic_send(struct vcpu *from, struct vcpu *to, uint32_t interrupt);
 /* Fills the list registers of this core, before it returns to its guest. */
 void vgic_flush(struct vcpu *vcpu);
 
-/* Whether the guest's address is in one of its frames; and the access, of 1 to 8 bytes. */
-bool vgic_has(const struct vm *vm, uint64_t address);
+/* The guest accesses one of its frames, 1 to 8 bytes. */
 uint64_t vgic_read(struct vcpu *vcpu, uint64_t address, uint32_t bytes);
 void vgic_write(struct vcpu *vcpu, uint64_t address, uint32_t bytes, uint64_t value);
+
+/* Gives a VM what of the hardware it accesses itself. */
+void vgic_map(const struct vm *vm);
+void vgic_reset_frames(struct vcpu *vcpu);
+/* Whether the guest's distributor is on. */
+bool vgic_is_on(const struct vm *vm);
+/* Whether the guest's address is in one of its frames; and the access to a word of them. */
+bool vgic_has(const struct vm *vm, uint64_t address);
+uint32_t vgic_read_word(struct vcpu *vcpu, uint64_t address);
+void vgic_write_word(struct vcpu *vcpu, uint64_t address, uint32_t value, uint32_t mask);
+/* The guest has written a system register; false if that is none of the controller's. */
+bool vgic_system_register(struct vcpu *vcpu, uint64_t sysreg, uint64_t value);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 #include "vuart.h"
 
-#include "../../core/platform.h"
+#include "guest_map.h"
 #include "tables.h"
 
 #define UART_DR 0x000U
@@ -10,14 +10,14 @@
 #define UART_FR_TXFE (1U << 7) /* all sent */
 
 bool vuart_has(uint64_t address) {
-    return address - platform.uart < PAGE_BYTES;
+    return address - GUEST_UART < PAGE_BYTES;
 }
 
 uint64_t vuart_read(uint64_t address) {
-    return address - platform.uart == UART_FR ? UART_FR_RXFE | UART_FR_TXFE : 0;
+    return address - GUEST_UART == UART_FR ? UART_FR_RXFE | UART_FR_TXFE : 0;
 }
 
 void vuart_write(struct vm *vm, uint64_t address, uint64_t value) {
-    if (address - platform.uart == UART_DR)
+    if (address - GUEST_UART == UART_DR)
         vm_console(vm, (char)value);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * The serial line that a guest sees, where the platform has its own: what the Arm Server Base
+ * The serial line that a guest sees, what the Arm Server Base
  * System Architecture (DEN 0029, appendix B) leaves of a PL011, always ready to send and with
  * nothing to receive. So all guests share the machine's line, and none waits for it but while a
  * line of its own is printed.

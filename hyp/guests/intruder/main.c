@@ -42,21 +42,24 @@ enum deed {
     WILD_CALLS,
     MASKED,
     OVERFLOW,
+    SENDERS,
 };
 
 /* Behind the writer's end. */
 #define LONG_NS 4000000U
 #define SGIS 16U
+#define SENT 3U   /* by two */
 #define TIMER 27U /* the virtual timer's interrupt */
 
 static uint64_t deed, seed;
 static uint64_t taken; /* interrupts that came to this handler, and the first of them in order */
-static uint64_t order[SGIS + 1];
+static uint64_t order[SGIS + 1], senders[SGIS + 1];
+static uint64_t has_sent;
 
 /* Interrupts to itself and to vCPUs that there are not, as fast as it can. */
 static void flood(void) {
     for (uint64_t end_ns = now_ns() + FLOOD_NS; now_ns() < end_ns;)
-        guest_sysreg_write(icc_sgi1r_el1, 0xffffU);
+        interrupt_send(0, 0xffU);
 }
 
 /* G. Marsaglia, "Xorshift RNGs", 2003. */
@@ -71,7 +74,7 @@ static uint64_t wild_number(void) {
 static void flood_all(void) {
     uint64_t sent = 0;
     for (uint64_t end_ns = now_ns() + LONG_NS; now_ns() < end_ns; sent++)
-        guest_sysreg_write(icc_sgi1r_el1, sent % 2 ? wild_number() : 0xffffU | sent << 24);
+        sent % 2 ? send_register_write(wild_number()) : interrupt_send(sent / 2 % SGIS, 0xff);
     print("%u sent\n", sent);
 }
 
@@ -109,7 +112,7 @@ static void overflow(void) {
     guest_sysreg_write(cntv_cval_el0, 0);
     guest_sysreg_write(cntv_ctl_el0, 1);
     for (uint64_t n = 0; n < SGIS; n++)
-        guest_sysreg_write(icc_sgi1r_el1, n << 24 | 1);
+        interrupt_send(n, 1);
     taken = 0;
     __asm__ volatile("msr daifclr, #2");
     for (uint64_t end_ns = now_ns() + ALIVE_NS; now_ns() < end_ns;)
@@ -118,6 +121,20 @@ static void overflow(void) {
     for (uint64_t n = 0; n <= SGIS; n++)
         print(" %u", order[n]);
     print("\n");
+}
+
+/* The same SGI from both vCPUs to this one, which takes none until both are sent. */
+static void hear_both(void) {
+    __asm__ volatile("msr daifset, #2");
+    if (!vcpu_on(1))
+        print("vCPU 1 does not start\n");
+    while (!__atomic_load_n(&has_sent, __ATOMIC_ACQUIRE))
+        __asm__ volatile("yield");
+    interrupt_send(SENT, 1);
+    __asm__ volatile("msr daifclr, #2");
+    for (uint64_t end_ns = now_ns() + ALIVE_NS; now_ns() < end_ns;)
+        continue;
+    print("%u taken, from vCPUs %u and %u\n", taken, senders[0], senders[1]);
 }
 
 static void do_it(void) {
@@ -177,6 +194,10 @@ static void do_it(void) {
     case MASKED:
         stay_masked();
         break;
+    case SENDERS:
+        interrupt_send(SENT, 1);
+        __atomic_store_n(&has_sent, 1, __ATOMIC_RELEASE);
+        vcpu_off();
     case OVERFLOW:
         overflow();
         overflow();
@@ -185,13 +206,15 @@ static void do_it(void) {
 }
 
 void interrupt(void) {
-    uint64_t number = guest_sysreg_read(icc_iar1_el1);
-    if (number == TIMER)
+    uint64_t got = interrupt_take();
+    if (INTERRUPT_NUMBER(got) == TIMER)
         guest_sysreg_write(cntv_ctl_el0, 0);
-    if (taken <= SGIS)
-        order[taken] = number;
+    if (taken <= SGIS) {
+        order[taken] = INTERRUPT_NUMBER(got);
+        senders[taken] = INTERRUPT_SENDER(got);
+    }
     taken++;
-    guest_sysreg_write(icc_eoir1_el1, number);
+    interrupt_end(got);
 }
 
 void secondary(uint64_t vcpu) {
@@ -204,6 +227,8 @@ void main(uint64_t what, uint64_t vcpus, uint64_t is_silent, uint64_t of_wildnes
     deed = what;
     seed = of_wildness;
     interrupts_on(0, 0xffff | 1U << TIMER);
+    if (deed == SENDERS)
+        return hear_both();
     if (vcpus == 1)
         do_it();
     else if (!vcpu_on(1))

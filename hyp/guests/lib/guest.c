@@ -6,6 +6,7 @@
 #define UART 0x09000000U /* data register */
 #define DISTRIBUTOR 0x08000000U
 #define REDISTRIBUTORS 0x080a0000U
+#define CPU_INTERFACE 0x08010000U
 #define NS_PER_S 1000000000U
 /* Arm DEN 0022 (PSCI) */
 #define PSCI_CPU_OFF 0x84000002U
@@ -101,22 +102,74 @@ void statistics_print(const struct statistics_page *page) {
     }
 }
 
-void interrupts_on(uint64_t vcpu, uint32_t enabled) {
+/* Arm DDI 0487, D19: ID_AA64PFR0_EL1, bits 27 to 24: system registers of a GICv3, or none: GICv2. */
+static bool is_gicv3(void) {
+    return guest_sysreg_read(id_aa64pfr0_el1) >> 24 & 15;
+}
+
+static volatile uint32_t *word(uintptr_t frame, uintptr_t offset) {
+    return (volatile uint32_t *)(frame + offset);
+}
+
+static void gicv3_on(uint64_t vcpu, uint32_t enabled) {
     /* Arm IHI 0069, 12: GICD_CTLR; GICR_WAKER, GICR_IGROUPR0, GICR_ISENABLER0. */
     uintptr_t frame = REDISTRIBUTORS + vcpu * 0x20000;
-    *(volatile uint32_t *)(uintptr_t)DISTRIBUTOR = 1U << 4 | 1U << 1;
-    *(volatile uint32_t *)(frame + 0x14) = 0;
-    *(volatile uint32_t *)(frame + 0x10080) = ~0U;
-    *(volatile uint32_t *)(frame + 0x10100) = enabled;
+    *word(DISTRIBUTOR, 0) = 1U << 4 | 1U << 1;
+    *word(frame, 0x14) = 0;
+    *word(frame, 0x10080) = ~0U;
+    *word(frame, 0x10100) = enabled;
     guest_sysreg_write(icc_sre_el1, 7);
     guest_sysreg_write(icc_pmr_el1, 0xff);
     guest_sysreg_write(icc_igrpen1_el1, 1);
+}
+
+static void gicv2_on(uint32_t enabled) {
+    /* Arm IHI 0048B, 4.3 and 4.4: GICD_CTLR, GICD_ISENABLER0; GICC_PMR, GICC_CTLR. */
+    *word(DISTRIBUTOR, 0) = 1;
+    *word(DISTRIBUTOR, 0x100) = enabled;
+    *word(CPU_INTERFACE, 4) = 0xff;
+    *word(CPU_INTERFACE, 0) = 1;
+}
+
+void interrupts_on(uint64_t vcpu, uint32_t enabled) {
+    if (is_gicv3())
+        gicv3_on(vcpu, enabled);
+    else
+        gicv2_on(enabled);
     __asm__ volatile("isb\n msr daifclr, #2");
 }
 
 void set_priority(uint64_t vcpu, uint64_t interrupt, uint8_t priority) {
-    /* IHI 0069, 12: GICR_IPRIORITYR, a byte each. */
-    *(volatile uint8_t *)(REDISTRIBUTORS + vcpu * 0x20000 + 0x10400 + interrupt) = priority;
+    /* GICR_IPRIORITYR, GICD_IPRIORITYR, a byte each. */
+    uintptr_t first =
+        is_gicv3() ? REDISTRIBUTORS + vcpu * 0x20000 + 0x10400 : (uintptr_t)DISTRIBUTOR + 0x400;
+    *(volatile uint8_t *)(first + interrupt) = priority;
+}
+
+uint64_t interrupt_take(void) {
+    return is_gicv3() ? guest_sysreg_read(icc_iar1_el1) : *word(CPU_INTERFACE, 0xc);
+}
+
+void interrupt_end(uint64_t taken) {
+    if (is_gicv3())
+        guest_sysreg_write(icc_eoir1_el1, taken);
+    else
+        *word(CPU_INTERFACE, 0x10) = (uint32_t)taken;
+}
+
+void interrupt_send(uint64_t interrupt, uint64_t vcpus) {
+    /* ICC_SGI1R_EL1; GICD_SGIR. */
+    if (is_gicv3())
+        send_register_write(interrupt << 24 | vcpus);
+    else
+        send_register_write(vcpus << 16 | interrupt);
+}
+
+void send_register_write(uint64_t value) {
+    if (is_gicv3())
+        guest_sysreg_write(icc_sgi1r_el1, value);
+    else
+        *word(DISTRIBUTOR, 0xf00) = (uint32_t)value;
 }
 
 /* An exception of the guest's own: a bug in it. */

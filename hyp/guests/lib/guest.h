@@ -47,5 +47,13 @@ void statistics_print(const struct statistics_page *page);
 void interrupts_on(uint64_t vcpu, uint32_t enabled);
 /* The lower the more urgent. */
 void set_priority(uint64_t vcpu, uint64_t interrupt, uint8_t priority);
+/* What has come, as interrupt_end wants it; its number; the vCPU that sent it, if GICv2 says. */
+uint64_t interrupt_take(void);
+#define INTERRUPT_NUMBER(taken) ((taken) % 1024)
+#define INTERRUPT_SENDER(taken) ((taken) >> 10)
+void interrupt_end(uint64_t taken);
+/* An SGI to a set of vCPUs; and anything to the register that sends SGIs. */
+void interrupt_send(uint64_t interrupt, uint64_t vcpus);
+void send_register_write(uint64_t value);
 
 #endif

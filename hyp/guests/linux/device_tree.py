@@ -60,14 +60,18 @@ def flatten(root):
     return header + reservations + structure + bytes(strings)
 
 
-def of_guest(*, vcpus, memory, memory_bytes, initrd, initrd_bytes, arguments):
-    """What a Linux guest of the hypervisor on qemu-virt has; addresses are the guest's."""
+def of_guest(*, gicv3, vcpus, memory, memory_bytes, initrd, initrd_bytes, arguments):
+    """What a Linux guest of the hypervisor has; addresses are the guest's."""
     processors = {
         f"cpu@{n}": {
             "device_type": text("cpu"), "compatible": text("arm,armv8"), "reg": cells(n), "enable-method": text("psci"),
         }
         for n in range(vcpus)
     }
+    if gicv3:
+        gic, frames = "arm,gic-v3", wide(0x08000000, 0x10000, 0x080A0000, 0x20000 * vcpus)
+    else:
+        gic, frames = "arm,gic-400", wide(0x08000000, 0x1000, 0x08010000, 0x2000)
     return flatten({
         "#address-cells": cells(2), "#size-cells": cells(2), "interrupt-parent": cells(GIC),
         "compatible": text("ringfence,guest"), "model": text("ringfence guest"),
@@ -84,8 +88,8 @@ def of_guest(*, vcpus, memory, memory_bytes, initrd, initrd_bytes, arguments):
             "interrupts": cells(*(word for ppi in (13, 14, 11, 10) for word in (PPI, ppi, LEVEL))),
         },
         "interrupt-controller@8000000": {
-            "compatible": text("arm,gic-v3"), "interrupt-controller": b"", "#interrupt-cells": cells(3),
-            "reg": wide(0x08000000, 0x10000, 0x080A0000, 0x20000 * vcpus), "phandle": cells(GIC),
+            "compatible": text(gic), "interrupt-controller": b"", "#interrupt-cells": cells(3),
+            "reg": frames, "phandle": cells(GIC),
         },
         "serial@9000000": {
             "compatible": text("arm,sbsa-uart"), "reg": wide(0x09000000, 0x1000),

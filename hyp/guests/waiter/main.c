@@ -34,12 +34,12 @@ static void set_timer(uint64_t at) {
 void interrupt(void) {
     __asm__ volatile("isb");
     uint64_t now = guest_sysreg_read(cntvct_el0);
-    uint64_t number = guest_sysreg_read(icc_iar1_el1);
+    uint64_t got = interrupt_take();
     late[taken] = now - due;
     taken++;
     guest_sysreg_write(cntv_ctl_el0, 0);
     __asm__ volatile("isb");
-    guest_sysreg_write(icc_eoir1_el1, number);
+    interrupt_end(got);
 }
 
 void secondary(uint64_t vcpu) {

@@ -146,9 +146,9 @@ void secondary(uint64_t vcpu) {
 
 /* Nobody sends it any. */
 void interrupt(void) {
-    uint64_t number = guest_sysreg_read(icc_iar1_el1);
-    print("interrupt %u\n", number);
-    guest_sysreg_write(icc_eoir1_el1, number);
+    uint64_t got = interrupt_take();
+    print("interrupt %u\n", INTERRUPT_NUMBER(got));
+    interrupt_end(got);
 }
 
 void main(uint64_t period_ns, uint64_t periods, uint64_t vcpus, uint64_t attack) {

@@ -1,22 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-#include "gicv3.h"
+#include "gic_hardware.h"
 
-#include "../../core/arch.h"
-#include "../../core/console.h"
-#include "../../core/platform.h"
-#include "../../core/regulate.h"
-#include "pmu.h"
-#include "sysreg.h"
-#include "vgic.h"
+#include "../../../core/arch.h"
+#include "../../../core/platform.h"
+#include "gic.h"
+#include "gicv3.h"
 
 #define GICD_IGROUPR 0x0080U
 #define GICD_IPRIORITYR 0x0400U
-/* The lower the more urgent: the period and the counter come before the guest's interrupts. */
-#define PRIORITY_OURS 0x80U
-#define PRIORITY_GUEST 0xa0U
-#define FIRST_SHARED 32U
-/* Tells a core to look around: a vCPU to start, a VM that has stopped, an interrupt of a guest. */
-#define KICK 0U
 
 static volatile uint32_t *word(uint64_t frame, uint64_t offset) {
     return (volatile uint32_t *)(frame + offset);
@@ -26,12 +17,17 @@ static uint64_t redistributor(uint32_t core) {
     return platform.redistributors + (uint64_t)core * GICR_BYTES;
 }
 
+void gic_map(void (*map)(uint64_t address, uint64_t size)) {
+    map(platform.distributor, GICD_BYTES);
+    map(platform.redistributors, (uint64_t)GICR_BYTES * platform.cores);
+}
+
 void gic_init(void) {
     /* With two security states the firmware's bits read as zero, and ours work as they are. */
     *word(platform.distributor, GICD_CTLR) = GICD_CTLR_ARE | GICD_CTLR_ENABLE_GROUP1;
 }
 
-static void enable(uint32_t core, uint32_t interrupt, uint32_t priority) {
+void gic_enable(uint32_t core, uint32_t interrupt, uint32_t priority) {
     bool is_private = interrupt < FIRST_SHARED;
     uint64_t frame = is_private ? redistributor(core) + GICR_SGI_BASE : platform.distributor;
     uint32_t bit = 1U << interrupt % 32;
@@ -44,7 +40,7 @@ static void enable(uint32_t core, uint32_t interrupt, uint32_t priority) {
 
 void gic_enable_private(uint32_t core, uint32_t interrupt, bool enabled) {
     if (enabled)
-        enable(core, interrupt, PRIORITY_GUEST);
+        gic_enable(core, interrupt, PRIORITY_GUEST);
     else
         *word(redistributor(core) + GICR_SGI_BASE, GICR_ICENABLER0) = 1U << interrupt;
 }
@@ -61,15 +57,11 @@ void gic_init_core(uint32_t core) {
     sysreg_write(icc_ctlr_el1, ICC_CTLR_EOIMODE);
     sysreg_write(icc_igrpen1_el1, 1);
     isb();
-    enable(core, KICK, PRIORITY_OURS);
-    enable(core, platform.maintenance_interrupt, PRIORITY_OURS);
-    enable(core, platform.period_interrupt, PRIORITY_OURS);
-    enable(core, platform.counter_interrupt[core], PRIORITY_OURS);
 }
 
-void gic_deactivate(uint32_t interrupt) {
-    sysreg_write(icc_dir_el1, interrupt);
-    isb();
+void gic_clear_active(uint32_t core, uint32_t interrupt) {
+    (void)core;
+    gic_deactivate(interrupt);
 }
 
 void arch_kick(uint32_t core) {
@@ -79,36 +71,4 @@ void arch_kick(uint32_t core) {
                                     BITS(affinity, 15, 8) << 16 | BITS(affinity, 23, 16) << 32 |
                                     BITS(affinity, 7, 4) << 44 | BITS(affinity, 39, 32) << 48);
     isb();
-}
-
-static void handle(struct vcpu *vcpu, uint32_t interrupt) {
-    bool is_guests = vcpu && interrupt == platform.guest_timer_interrupt;
-    sysreg_write(icc_eoir1_el1, interrupt);
-    if (is_guests) {
-        vgic_set_pending(vcpu, interrupt);
-        return;
-    }
-    if (vcpu && interrupt == platform.period_interrupt) {
-        regulate_period(vcpu);
-    } else if (vcpu && interrupt == platform.counter_interrupt[vcpu->core]) {
-        pmu_clear_overflow();
-        regulate_overflow(vcpu);
-    } else if (interrupt != KICK && interrupt != platform.maintenance_interrupt) {
-        print("ringfence: interrupt %u is nobody's; it is ignored\n", (uint64_t)interrupt);
-    }
-    gic_deactivate(interrupt);
-}
-
-void gic_handle(void) {
-    uint32_t interrupt = (uint32_t)sysreg_read(icc_iar1_el1);
-    if (interrupt >= INTID_SPECIAL)
-        return;
-    dsb();
-    handle(arch_vcpu(), interrupt);
-}
-
-void arch_wait(void) {
-    /* No interrupt is taken at EL2: nothing but the isb keeps what follows from being done early. */
-    __asm__ volatile("dsb sy\n wfi\n isb" ::: "memory");
-    gic_handle();
 }

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/*
- * The physical interrupt controller, GICv3 (Arm IHI 0069). All interrupts come to EL2. Ours end
- * there; those of a guest are handed to it still active, and end with the guest's own end.
- */
+/* Registers of GICv3 (Arm IHI 0069) in memory, ours and the emulated. */
 #ifndef RINGFENCE_HYP_GICV3_H
 #define RINGFENCE_HYP_GICV3_H
-
-#include <stdbool.h>
-#include <stdint.h>
 
 #define GICD_BYTES 0x10000U
 #define GICR_BYTES 0x20000U /* a core: RD_base and SGI_base */
@@ -37,15 +31,5 @@
 #define GICR_ICACTIVER0 0x0380U
 #define GICR_IPRIORITYR 0x0400U
 #define GICR_ICFGR1 0x0c04U
-
-/* The distributor; the first core does it. */
-void gic_init(void);
-/* What each core has of its own. */
-void gic_init_core(uint32_t core);
-/* A private interrupt of a core, from whichever core. */
-void gic_enable_private(uint32_t core, uint32_t interrupt, bool enabled);
-void gic_deactivate(uint32_t interrupt);
-/* Handles an interrupt that waits for this core; another one comes again. */
-void gic_handle(void);
 
 #endif

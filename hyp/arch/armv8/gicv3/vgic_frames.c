@@ -4,14 +4,28 @@
  * Registers that are not here read as zero and ignore writes, as IHI 0069 has it for interrupts
  * that are not implemented.
  */
-#include "../../core/arch.h"
-#include "../../core/platform.h"
+#include "../../../core/arch.h"
+#include "../../../core/platform.h"
+#include "gic.h"
 #include "gicv3.h"
+#include "guest_map.h"
 #include "sysreg.h"
 #include "vgic.h"
 
 /* GICD_TYPER: IDbits, 10 bits less one; ITLinesNumber, 0: no shared interrupts. */
 #define GICD_TYPER_VALUE (9U << 19)
+
+void vgic_map(const struct vm *vm) {
+    (void)vm;
+}
+
+void vgic_reset_frames(struct vcpu *vcpu) {
+    vcpu->arch = (struct vcpu_arch){.asleep = GICR_WAKER_SLEEP};
+}
+
+bool vgic_is_on(const struct vm *vm) {
+    return vm->arch.distributor_control & GICD_CTLR_ENABLE_GROUP1;
+}
 
 static uint32_t distributor_read(const struct vm *vm, uint32_t offset) {
     switch (offset) {
@@ -94,46 +108,52 @@ static void redistributor_write(struct vcpu *vcpu, uint32_t offset, uint32_t val
         state->priority[priority / 4] = merged(state->priority[priority / 4], value, mask);
 }
 
-/* Guests have the frames where the platform has them; redistributors, one a vCPU. */
+/* Redistributors: one a vCPU. */
 static bool in_distributor(uint64_t address) {
-    return address - platform.distributor < GICD_BYTES;
+    return address - GUEST_DISTRIBUTOR < GICD_BYTES;
 }
 
 static struct vcpu *vcpu_of_frame(struct vm *vm, uint64_t address) {
-    return &vm->vcpu[(address - platform.redistributors) / GICR_BYTES];
+    return &vm->vcpu[(address - GUEST_REDISTRIBUTORS) / GICR_BYTES];
 }
 
 bool vgic_has(const struct vm *vm, uint64_t address) {
     return in_distributor(address) ||
-           address - platform.redistributors < (uint64_t)vm->config->vcpus * GICR_BYTES;
+           address - GUEST_REDISTRIBUTORS < (uint64_t)vm->config->vcpus * GICR_BYTES;
 }
 
-static uint32_t read_word(struct vcpu *vcpu, uint64_t address) {
+uint32_t vgic_read_word(struct vcpu *vcpu, uint64_t address) {
     if (in_distributor(address))
-        return distributor_read(vcpu->vm, (uint32_t)(address - platform.distributor));
+        return distributor_read(vcpu->vm, (uint32_t)(address - GUEST_DISTRIBUTOR));
     return redistributor_read(vcpu_of_frame(vcpu->vm, address),
-                              (address - platform.redistributors) % GICR_BYTES);
+                              (address - GUEST_REDISTRIBUTORS) % GICR_BYTES);
 }
 
-static void write_word(struct vcpu *vcpu, uint64_t address, uint32_t value, uint32_t mask) {
+void vgic_write_word(struct vcpu *vcpu, uint64_t address, uint32_t value, uint32_t mask) {
     if (!in_distributor(address))
         redistributor_write(vcpu_of_frame(vcpu->vm, address),
-                            (address - platform.redistributors) % GICR_BYTES, value, mask);
-    else if (address == platform.distributor + GICD_CTLR)
+                            (address - GUEST_REDISTRIBUTORS) % GICR_BYTES, value, mask);
+    else if (address == GUEST_DISTRIBUTOR + GICD_CTLR)
         vcpu->vm->arch.distributor_control = value & GICD_CTLR_ENABLE_GROUP1;
 }
 
-uint64_t vgic_read(struct vcpu *vcpu, uint64_t address, uint32_t bytes) {
-    uint64_t low = read_word(vcpu, address & ~3ULL);
-    if (bytes == 8)
-        return low | (uint64_t)read_word(vcpu, address + 4) << 32;
-    return low >> address % 4 * 8 & (BIT(bytes * 8) - 1);
+#define SYSREG_ICC_SGI1R SYSREG(3, 0, 12, 11, 5)
+
+static void send(struct vcpu *from, uint64_t sgi1r) {
+    struct vm *vm = from->vm;
+    bool to_others = SGI1R_IRM(sgi1r);
+    /* The vCPUs of a VM differ in affinity 0 alone. */
+    if (!to_others && sgi1r & SGI1R_AFFINITIES)
+        return;
+    for (uint32_t v = 0; v < vm->config->vcpus; v++) {
+        bool is_meant = to_others ? v != from->index : SGI1R_TARGETS(sgi1r) >> v & 1;
+        if (is_meant)
+            vgic_send(from, &vm->vcpu[v], (uint32_t)SGI1R_INTID(sgi1r));
+    }
 }
 
-void vgic_write(struct vcpu *vcpu, uint64_t address, uint32_t bytes, uint64_t value) {
-    uint32_t shift = address % 4 * 8;
-    uint32_t mask = (uint32_t)((bytes >= 4 ? ~0ULL : BIT(bytes * 8) - 1) << shift);
-    write_word(vcpu, address & ~3ULL, (uint32_t)(value << shift), mask);
-    if (bytes == 8)
-        write_word(vcpu, address + 4, (uint32_t)(value >> 32), ~0U);
+bool vgic_system_register(struct vcpu *vcpu, uint64_t sysreg, uint64_t value) {
+    if (sysreg == SYSREG_ICC_SGI1R)
+        send(vcpu, value);
+    return sysreg == SYSREG_ICC_SGI1R;
 }

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* Whose an interrupt is, and what is done about it; the same for all versions of the controller. */
+#include "gic.h"
+
+#include "../../core/arch.h"
+#include "../../core/console.h"
+#include "../../core/platform.h"
+#include "../../core/regulate.h"
+#include "gic_hardware.h"
+#include "pmu.h"
+#include "sysreg.h"
+#include "vgic.h"
+
+void gic_start_core(uint32_t core) {
+    gic_init_core(core);
+    gic_enable(core, KICK, PRIORITY_OURS);
+    gic_enable(core, platform.maintenance_interrupt, PRIORITY_OURS);
+    gic_enable(core, platform.period_interrupt, PRIORITY_OURS);
+    gic_enable(core, platform.counter_interrupt[core], PRIORITY_OURS);
+}
+
+static void handle(struct vcpu *vcpu, uint32_t acknowledged) {
+    uint32_t interrupt = GIC_INTERRUPT(acknowledged);
+    bool is_guests = vcpu && interrupt == platform.guest_timer_interrupt;
+    gic_end(acknowledged);
+    if (is_guests) {
+        vgic_set_pending(vcpu, interrupt);
+        return;
+    }
+    if (vcpu && interrupt == platform.period_interrupt) {
+        regulate_period(vcpu);
+    } else if (vcpu && interrupt == platform.counter_interrupt[vcpu->core]) {
+        pmu_clear_overflow();
+        regulate_overflow(vcpu);
+    } else if (interrupt == platform.maintenance_interrupt) {
+        lists_clean();
+    } else if (interrupt != KICK) {
+        print("ringfence: interrupt %u is nobody's; it is ignored\n", (uint64_t)interrupt);
+    }
+    gic_deactivate(acknowledged);
+}
+
+void gic_handle(void) {
+    uint32_t acknowledged = gic_acknowledge();
+    if (GIC_INTERRUPT(acknowledged) >= INTID_SPECIAL)
+        return;
+    dsb();
+    handle(arch_vcpu(), acknowledged);
+}
+
+void arch_wait(void) {
+    /* No interrupt is taken at EL2: nothing but the isb keeps what follows from being done early. */
+    __asm__ volatile("dsb sy\n wfi\n isb" ::: "memory");
+    gic_handle();
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * The physical interrupt controller. All interrupts come to EL2. Ours end there; those of a guest
+ * are handed to it still active, and end with the guest's own end.
+ *
+ * Which version it is, the platform says (platform.mk): gicv2/ or gicv3/ has what is declared here
+ * and, in gic_hardware.h, inline: acknowledging and ending interrupts, and the list registers.
+ */
+#ifndef RINGFENCE_HYP_GIC_H
+#define RINGFENCE_HYP_GIC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The lower the more urgent: the period and the counter come before the guest's interrupts. */
+#define PRIORITY_OURS 0x80U
+#define PRIORITY_GUEST 0xa0U
+#define FIRST_SHARED 32U
+/* Tells a core to look around: a vCPU to start, a VM that has stopped, an interrupt of a guest. */
+#define KICK 0U
+#define INTID_SPECIAL 1020U /* from here on: no interrupt */
+
+/* Has each of its frames mapped for EL2. */
+void gic_map(void (*map)(uint64_t address, uint64_t size));
+/* The distributor; the first core does it. */
+void gic_init(void);
+/* What each core has of its own, all of its interrupts off. */
+void gic_init_core(uint32_t core);
+void gic_enable(uint32_t core, uint32_t interrupt, uint32_t priority);
+/* A private interrupt of a core; with GICv2, of the core that calls. */
+void gic_enable_private(uint32_t core, uint32_t interrupt, bool enabled);
+/* Ends a private interrupt of this core, if a guest has left it active. */
+void gic_clear_active(uint32_t core, uint32_t interrupt);
+/* Turns on what each core needs. */
+void gic_start_core(uint32_t core);
+/* Handles an interrupt that waits for this core; another one comes again. */
+void gic_handle(void);
+
+#endif

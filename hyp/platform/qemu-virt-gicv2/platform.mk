@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+ARCH := armv8
+GIC := gicv2
+# Behind the device tree that QEMU puts at the start of the memory.
+LINK_ADDRESS := 0x40200000
