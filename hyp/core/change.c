@@ -5,6 +5,7 @@
 #include "hypercall.h"
 #include "platform.h"
 #include "regulate.h"
+#include "trace.h"
 
 /* Taken before the lock of a VM; no VM needs it for its periods. */
 static struct lock total_lock;
@@ -42,29 +43,31 @@ static bool is_above_total(const struct vm *vm, uint64_t bandwidth, uint64_t now
 }
 
 /* Budget and length from the same period on, or neither. */
-static uint64_t change_at_next_period(struct vm *vm, uint64_t budget, uint64_t period_ns,
-                                      uint64_t *from_ns) {
+static uint64_t change_at_next_period(struct vcpu *caller, struct vm *vm, uint64_t budget,
+                                      uint64_t period_ns, uint64_t *from_ns) {
     uint64_t result = HYPERCALL_PENDING;
     struct rf_period from;
     lock(&vm->lock);
+    uint64_t now_ns = arch_now_ns();
     struct rf_periods periods = vm->periods;
-    if (rf_periods_change(&periods, arch_now_ns(), period_ns, &from) == RF_PERIODS_OK &&
+    if (rf_periods_change(&periods, now_ns, period_ns, &from) == RF_PERIODS_OK &&
         rf_reservation_change(&vm->reservation, from.number, budget) == RF_RESERVATION_OK) {
         vm->periods = periods;
         regulate_changes(vm);
         *from_ns = from.begin_ns;
+        trace_change(caller, now_ns, vm, budget, period_ns, from.begin_ns);
         result = HYPERCALL_DONE;
     }
     unlock(&vm->lock);
     return result;
 }
 
-uint64_t change(const struct vm *caller, uint64_t number, uint64_t budget, uint64_t period_ns,
+uint64_t change(struct vcpu *caller, uint64_t number, uint64_t budget, uint64_t period_ns,
                 uint64_t *from_ns) {
     struct vm *vm = vm_of_number(number);
     if (!vm || vm_is_stopped(vm))
         return HYPERCALL_NO_VM;
-    if (!(caller->config->may_change >> number & 1))
+    if (!(caller->vm->config->may_change >> number & 1))
         return HYPERCALL_DENIED;
     if (!is_within(&vm->config->reservation.bounds, budget, period_ns))
         return HYPERCALL_OUT_OF_BOUNDS;
@@ -73,7 +76,7 @@ uint64_t change(const struct vm *caller, uint64_t number, uint64_t budget, uint6
     uint64_t now_ns = arch_now_ns();
     uint64_t result = HYPERCALL_ABOVE_TOTAL;
     if (!is_above_total(vm, bandwidth, now_ns))
-        result = change_at_next_period(vm, budget, period_ns, from_ns);
+        result = change_at_next_period(caller, vm, budget, period_ns, from_ns);
     if (result == HYPERCALL_DONE) {
         bandwidths[number].before = bandwidths[number].after;
         bandwidths[number].after = bandwidth;

@@ -15,7 +15,7 @@
 /* The VM has the reservation of its configuration. */
 void change_init(const struct vm *vm);
 /* The hypercall: one of its results, and when the change is in force if it is HYPERCALL_DONE. */
-uint64_t change(const struct vm *caller, uint64_t number, uint64_t budget, uint64_t period_ns,
+uint64_t change(struct vcpu *caller, uint64_t number, uint64_t budget, uint64_t period_ns,
                 uint64_t *from_ns);
 
 #endif

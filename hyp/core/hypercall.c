@@ -3,11 +3,11 @@
 
 #include "change.h"
 
-static bool ours(const struct vcpu *vcpu, uint64_t x[4]) {
+static bool ours(struct vcpu *vcpu, uint64_t x[4]) {
     if ((uint32_t)x[0] == HYPERCALL_VERSION)
         x[0] = HYPERCALL_VERSION_0_2;
     else if ((uint32_t)x[0] == HYPERCALL_CHANGE)
-        x[0] = change(vcpu->vm, x[1], x[2], x[3], &x[1]);
+        x[0] = change(vcpu, x[1], x[2], x[3], &x[1]);
     else if ((x[0] & SMCCC_NUMBER) >= SMCCC_QUERIES)
         x[0] = SMCCC_NOT_SUPPORTED;
     else

@@ -4,6 +4,7 @@
 #include "arch.h"
 #include "platform.h"
 #include "statistics.h"
+#include "trace.h"
 
 /* Taken behind the lock of a VM. */
 static struct lock pool_lock;
@@ -39,6 +40,8 @@ void lend_begin(struct vcpu *vcpu, uint64_t period) {
     for (; woken; woken &= woken - 1)
         arch_kick((uint32_t)__builtin_ctz(woken));
     rf_reservation_charge(&vcpu->vm->reservation, vcpu->index, given);
+    if (given)
+        trace_loan(vcpu, TRACE_LEND, given, period);
     if (vcpu->regulation.line)
         statistics_lend(vcpu, given);
 }
@@ -51,9 +54,12 @@ uint64_t lend_more(struct vcpu *vcpu, uint64_t left) {
     struct lending_state *state = vcpu->regulation.lending;
     if (left == 0 && state->borrows && !state->vcpu.borrowed) {
         lock(&pool_lock);
-        if (rf_lending_borrow(&pool, &state->vcpu, state->borrows) == 0)
+        uint64_t borrowed = rf_lending_borrow(&pool, &state->vcpu, state->borrows);
+        if (borrowed == 0)
             waiting |= 1U << vcpu->core;
         unlock(&pool_lock);
+        if (borrowed)
+            trace_loan(vcpu, TRACE_BORROW, borrowed, state->vcpu.next_period - 1);
     }
     return state->vcpu.borrowed;
 }

@@ -22,19 +22,47 @@ void trace_init(void) {
     __atomic_store_n(&header->magic, TRACE_MAGIC, __ATOMIC_RELEASE);
 }
 
-void trace(struct vcpu *vcpu, enum trace_kind kind) {
-    if (entries == 0)
-        return;
+/* The ring's next entry, which nobody takes for whole before it is closed. */
+static struct trace_entry *open(struct vcpu *vcpu, uint64_t time_ns, enum trace_kind kind) {
     uintptr_t rings = (uintptr_t)machine_config.trace.address + TRACE_HEADER_BYTES;
-    uint64_t before = written[vcpu->core]++;
     struct trace_entry *entry =
-        (struct trace_entry *)rings + vcpu->core * entries + before % entries;
+        (struct trace_entry *)rings + vcpu->core * entries + written[vcpu->core] % entries;
     __atomic_store_n(&entry->sequence, 0, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_RELEASE);
-    entry->time_ns = arch_now_ns();
+    entry->time_ns = time_ns;
     entry->kind = kind;
     entry->events = vcpu->regulation.events;
-    __atomic_store_n(&entry->sequence, before + 1, __ATOMIC_RELEASE);
+    return entry;
+}
+
+static void close(const struct vcpu *vcpu, struct trace_entry *entry) {
+    __atomic_store_n(&entry->sequence, ++written[vcpu->core], __ATOMIC_RELEASE);
+}
+
+void trace(struct vcpu *vcpu, enum trace_kind kind) {
+    if (entries)
+        close(vcpu, open(vcpu, arch_now_ns(), kind));
+}
+
+void trace_loan(struct vcpu *vcpu, enum trace_kind kind, uint64_t events, uint64_t period) {
+    if (entries == 0)
+        return;
+    struct trace_entry *entry = open(vcpu, arch_now_ns(), kind);
+    entry->about[0] = events;
+    entry->about[1] = period;
+    close(vcpu, entry);
+}
+
+void trace_change(struct vcpu *vcpu, uint64_t asked_ns, const struct vm *vm, uint64_t budget,
+                  uint64_t period_ns, uint64_t from_ns) {
+    if (entries == 0)
+        return;
+    struct trace_entry *entry = open(vcpu, asked_ns, TRACE_CHANGE);
+    entry->about[0] = vm->number;
+    entry->about[1] = budget;
+    entry->about[2] = period_ns;
+    entry->about[3] = from_ns;
+    close(vcpu, entry);
 }
 
 #endif

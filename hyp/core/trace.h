@@ -12,9 +12,11 @@
 
 #include "vm.h"
 
-#define TRACE_MAGIC 0x3163727466676e72ULL /* "rngftrc1", little-endian */
+#define TRACE_MAGIC 0x3263727466676e72ULL /* "rngftrc2", little-endian */
 /* The first page of the region is this header; the rings come behind it, one after the other. */
 #define TRACE_HEADER_BYTES 4096U
+
+#define TRACE_NUMBERS 4U
 
 struct trace_header {
     uint64_t magic;   /* written last */
@@ -27,6 +29,7 @@ struct trace_entry {
     uint64_t time_ns;
     uint64_t kind;   /* enum trace_kind */
     uint64_t events; /* that the vCPU's core has counted, since the machine was turned on */
+    uint64_t about[TRACE_NUMBERS]; /* as the kind says */
 };
 
 enum trace_kind {
@@ -35,11 +38,18 @@ enum trace_kind {
     TRACE_REFILL,   /* a period begins */
     TRACE_THROTTLE, /* its share is used: it stands still */
     TRACE_RESUME,   /* it goes on */
+    TRACE_LEND,     /* it gives of its share: how many events, number of the period */
+    TRACE_BORROW,   /* it takes what was given: the same */
+    TRACE_CHANGE, /* it changes a reservation: number of the VM, budget, period in ns, from when */
 };
 
 #ifdef TRACE
 void trace_init(void);
 void trace(struct vcpu *vcpu, enum trace_kind kind);
+void trace_loan(struct vcpu *vcpu, enum trace_kind kind, uint64_t events, uint64_t period);
+/* The vCPU has asked for it at a time that is not before any that it was traced at. */
+void trace_change(struct vcpu *vcpu, uint64_t asked_ns, const struct vm *vm, uint64_t budget,
+                  uint64_t period_ns, uint64_t from_ns);
 /* Adds to what the vCPU's core has counted. */
 static inline void trace_count(struct vcpu *vcpu, uint64_t events) {
     vcpu->regulation.events += events;
@@ -49,6 +59,14 @@ static inline void trace_init(void) {
 }
 static inline void trace(struct vcpu *vcpu, enum trace_kind kind) {
     (void)vcpu, (void)kind;
+}
+static inline void trace_loan(struct vcpu *vcpu, enum trace_kind kind, uint64_t events,
+                              uint64_t period) {
+    (void)vcpu, (void)kind, (void)events, (void)period;
+}
+static inline void trace_change(struct vcpu *vcpu, uint64_t asked_ns, const struct vm *vm,
+                                uint64_t budget, uint64_t period_ns, uint64_t from_ns) {
+    (void)vcpu, (void)asked_ns, (void)vm, (void)budget, (void)period_ns, (void)from_ns;
 }
 static inline void trace_count(struct vcpu *vcpu, uint64_t events) {
     (void)vcpu, (void)events;

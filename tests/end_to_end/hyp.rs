@@ -69,6 +69,114 @@ fn an_event_more_than_reserved_is_seen_by_the_verdict() {
     assert!(ran.stdout.contains(said), "{}", ran.stdout);
 }
 
+const LENDING: &str = "scenarios/hyp/lending.toml";
+
+/// The writers count what the manager was told and the rules of lending say, and the verdict agrees.
+#[test]
+fn budgets_are_lent_taken_back_and_changed_and_the_verdict_sees_it() {
+    let folder = scratch();
+    let run = |name: &str| {
+        let record = folder.path().join(name);
+        let arguments = format!("run --target hyp --json -o {} {LENDING}", record.display());
+        with_machine(&arguments).map(|ran| (record, ran.expect(0).json()))
+    };
+    let (Some((record, summary)), Some((again, _))) = (run("run.rfr"), run("again.rfr")) else {
+        return;
+    };
+    assert_eq!(fs::read(&record).unwrap(), fs::read(again).unwrap());
+    let claims = summary["cases"][0]["verdict"]["claims"].as_array().unwrap();
+    let claim = claims.iter().find(|claim| claim["kind"] == "reservations");
+    assert_eq!(claim.unwrap()["outcome"], "pass", "{claim:?}");
+
+    let console = fs::read_to_string(folder.path().join("run.rfr.console")).unwrap();
+    // Asleep, the lender leaves all but an event of 100, and all of it is borrowed; at work it has its
+    // whole share from the period on in which it wakes.
+    for said in [
+        "[lender] vCPU 0: 0 0 0 0 1 100 100 100 0 0 0 0 1 10 10 10 0 0 0 0 1 100 100 100 ",
+        "[borrower] vCPU 0: 149 149 149 149 149 50 50 50 50 149 149 149 149 50 129 129 129 149 ",
+        "VM 0 to 80 in 50000 ns: 0 from 1100000",
+        "VM 0 to 500 in 300000 ns: -5 from 0",
+    ] {
+        assert!(console.contains(said), "{said}: {console}");
+    }
+
+    let events = folder.path().join("events");
+    let report = format!(
+        "report --json --events {} {}",
+        events.display(),
+        record.display()
+    );
+    ringfence(&house(), &report).expect(0);
+    let events = fs::read_to_string(events).unwrap();
+    for kind in ["lent", "borrowed", "reservation-changed"] {
+        assert!(events.contains(&format!("{{\"{kind}\":")), "{kind}");
+    }
+    assert!(events.contains(r#""reason":"loan""#));
+}
+
+#[test]
+fn a_change_out_of_bounds_is_seen_by_the_verdict() {
+    let folder = scratch();
+    let record = folder.path().join("run.rfr");
+    let Some(ran) = with_machine(&format!(
+        "run --target hyp -q --inject no-bounds -o {} {LENDING}",
+        record.display()
+    )) else {
+        return;
+    };
+    let said = "became 32000 bytes a period; its bounds are 640 to 19200";
+    let ran = ran.expect(2);
+    assert!(ran.stdout.contains(said), "{}", ran.stdout);
+}
+
+/// The lending scenario, with something else in it, in a folder of its own.
+fn lending_with(changes: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = scratch();
+    let mut scenario = fs::read_to_string(house().join(LENDING)).unwrap();
+    let platform = house().join("scenarios/hyp/qemu-virt.toml");
+    scenario = scenario.replace("qemu-virt.toml", &platform.display().to_string());
+    for (from, to) in changes {
+        assert!(scenario.contains(from), "{from}");
+        scenario = scenario.replacen(from, to, 1);
+    }
+    fs::write(folder.path().join("lending.toml"), scenario).unwrap();
+    folder
+}
+
+#[test]
+fn a_loan_to_a_vm_that_may_not_borrow_is_seen_by_the_verdict() {
+    let folder = lending_with(&[(
+        "[vm.reservation.changes]\nby = [\"manager\"]\nbudget = [10, 300] # the manager asks for 500, too, and is refused\nperiod = [\"20 us\", \"1 ms\"]\n",
+        "",
+    )]);
+    let path = folder.path().join("lending.toml");
+    let record = folder.path().join("run.rfr");
+    let run = format!(
+        "run --target hyp -q -o {} {}",
+        record.display(),
+        path.display()
+    );
+    let Some(ran) = with_machine(&run) else {
+        return;
+    };
+    ran.expect(0);
+    let ran = ringfence(&house(), &format!("{run} --inject all-borrow")).expect(2);
+    let said = "VM 'changed' may not borrow";
+    assert!(ran.stdout.contains(said), "{}", ran.stdout);
+}
+
+#[test]
+fn a_simulation_refuses_what_no_guest_of_it_does() {
+    let folder = lending_with(&[]);
+    let scenario = fs::read_to_string(folder.path().join("lending.toml")).unwrap();
+    let platform = house().join("scenarios/hyp/qemu-virt.toml");
+    let scenario = scenario.replace(&platform.display().to_string(), "zcu104");
+    fs::write(folder.path().join("lending.toml"), scenario).unwrap();
+    let refused = ringfence(folder.path(), "run lending.toml").expect(1);
+    let said = "the VM `changed` lends, borrows or can be changed at run time";
+    assert!(refused.stderr.contains(said), "{}", refused.stderr);
+}
+
 #[test]
 fn an_image_is_the_same_each_time_and_has_all_that_boots() {
     let folder = scratch();

@@ -21,6 +21,8 @@ pub struct CaseRun {
     pub threads: Vec<ThreadRun>,
     /// What the enforcer says about each partition.
     pub partitions: Vec<Vec<GangActive>>,
+    /// Changes of each reservation, in the order of [`event::Claims::reservations`].
+    pub changes: Vec<Vec<ReservationChange>>,
     /// Messages.
     pub messages: Vec<Message>,
 }
@@ -109,6 +111,34 @@ pub struct CoreRun {
     pub budgets: Vec<BudgetInForce>,
     /// Its totals.
     pub samples: Vec<Sample>,
+    /// What its vCPU lent and borrowed.
+    pub loans: Vec<Loan>,
+}
+
+/// What a vCPU lent to others, or borrowed of what they lent, for one period.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Loan {
+    /// When.
+    pub time_ns: u64,
+    /// When the period begins.
+    pub period_begin_ns: u64,
+    /// How much it lent.
+    pub lent_bytes: u64,
+    /// How much it borrowed.
+    pub borrowed_bytes: u64,
+}
+
+/// A reservation that is another one from here on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReservationChange {
+    /// From when on.
+    pub from_ns: u64,
+    /// When it was asked for.
+    pub asked_ns: u64,
+    /// Length of its periods; not 0.
+    pub period_ns: u64,
+    /// Bytes a period of each vCPU.
+    pub shares_bytes: Vec<u64>,
 }
 
 /// A core out of budget.

@@ -64,9 +64,18 @@ pub(crate) fn check_declarations(case: &Case) -> Result<(), String> {
 
 fn check_reservations(case: &Case) -> Result<(), String> {
     let mut vm_of: Vec<Option<&str>> = vec![None; usize::from(case.cores)];
+    let mut pool_period_ns = None;
     for claim in &case.claims.reservations {
         if claim.period_ns == 0 {
             return Err(format!("VM '{}' has a period of 0 ns", claim.vm));
+        }
+        if (claim.lends || claim.borrows)
+            && *pool_period_ns.get_or_insert(claim.period_ns) != claim.period_ns
+        {
+            return Err(format!(
+                "VM '{}' lends or borrows in periods of another length than others do",
+                claim.vm
+            ));
         }
         for share in &claim.shares {
             check_index("core", share.core, vm_of.len())?;

@@ -1,10 +1,12 @@
 //! Reads a case's events into a [`CaseRun`], and finds contradictions.
 
+mod reservations;
+
 use ringfence_record::event::{Case, Counters, Event, OffReason, UnthrottleReason};
 
 use crate::case::{
     BudgetInForce, CaseRun, CoreRun, GangActive, Interval, Job, JobEnd, Message, Occupation,
-    Sample, ThreadRun, Throttle,
+    ReservationChange, Sample, ThreadRun, Throttle,
 };
 use crate::declarations::{check_declarations, check_index};
 use crate::duration::exact;
@@ -80,6 +82,7 @@ impl CaseReader {
                 cores: vec![CoreRun::default(); cores],
                 threads: vec![ThreadRun::default(); threads],
                 partitions: vec![Vec::new(); case.partitions.len()],
+                changes: vec![Vec::new(); case.claims.reservations.len()],
                 messages: Vec::new(),
                 case,
             },
@@ -174,6 +177,33 @@ impl CaseReader {
             Event::ThreadExecuted {
                 thread, accesses, ..
             } => self.executed(thread, accesses)?,
+            Event::Lent {
+                core,
+                period_begin_ns,
+                bytes,
+                ..
+            } => self.loan(core, period_begin_ns, bytes, 0)?,
+            Event::Borrowed {
+                core,
+                period_begin_ns,
+                bytes,
+                ..
+            } => self.loan(core, period_begin_ns, 0, bytes)?,
+            Event::ReservationChanged {
+                asked_ns,
+                reservation,
+                period_ns,
+                ref shares_bytes,
+                ..
+            } => self.change(
+                reservation,
+                ReservationChange {
+                    from_ns: time_ns,
+                    asked_ns,
+                    period_ns,
+                    shares_bytes: shares_bytes.clone(),
+                },
+            )?,
             Event::Message { ref text, .. } => self.run.messages.push(Message {
                 time_ns,
                 text: text.clone(),

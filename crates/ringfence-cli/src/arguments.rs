@@ -246,6 +246,10 @@ pub enum Fault {
     NeverThrottle,
     /// The hypervisor's table has an event more for each VM than is reserved; --target hyp only
     OneEventMore,
+    /// Each VM whose reservation nobody may change borrows in the hypervisor's table; --target hyp only
+    AllBorrow,
+    /// Reservations can be changed to anything in the hypervisor's table; --target hyp only
+    NoBounds,
 }
 
 /// `ringfence report`

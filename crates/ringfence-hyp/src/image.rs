@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use ringfence_scenario::model::{Case, Scenario};
-use ringfence_scenario::vm::Vm;
+use ringfence_scenario::vm::{Reservation, Vm};
 use tempfile::TempDir;
 
 use crate::board::Board;
 use crate::guest::{self, Contents, Loaded};
 use crate::layout;
+use crate::record::EVENT_BYTES;
 use crate::table::{TableVm, table};
 use crate::{HypError, sources};
 
@@ -29,6 +30,8 @@ pub struct Configuration {
     pub board: Board,
     /// Its VMs, placed.
     pub vms: Vec<TableVm>,
+    /// What all reservations together never exceed, in events a second.
+    pub events_per_second: Option<u64>,
     /// Where it traces to, if it does.
     pub trace: Option<Range<u64>>,
     title: String,
@@ -73,10 +76,15 @@ impl Configuration {
                 address,
                 size_bytes: ram.size_bytes,
                 reservation: vm.reservation.clone().filter(|_| case.reservations),
+                may_change: numbers_in(case, &vm.may_change),
             }
         };
         Ok(Self {
             vms: vms.iter().zip(&guests).zip(addresses).map(place).collect(),
+            events_per_second: scenario
+                .reservations_bytes_per_second
+                .filter(|_| case.reservations)
+                .map(|total| total / EVENT_BYTES),
             trace: traced.then(|| layout::trace(&board)),
             title: format!("{}, case `{}`", scenario.name, case.name),
             board,
@@ -93,10 +101,45 @@ impl Configuration {
         }
     }
 
+    /// Lets all VMs that are held to reservations borrow, unless these can be changed.
+    pub(crate) fn let_all_borrow(&mut self) {
+        let reservations = self.vms.iter_mut().filter_map(|vm| vm.reservation.as_mut());
+        for reservation in reservations.filter(|it| it.bounds.is_none()) {
+            reservation.borrows_events = reservation.borrows_events.max(1);
+        }
+    }
+
+    /// Widens all bounds of changes, and the total.
+    pub(crate) fn widen_bounds(&mut self) {
+        let reservations = self.vms.iter_mut().filter_map(|vm| vm.reservation.as_mut());
+        for reservation in reservations {
+            let takes_part = reservation.takes_part();
+            if let Some(bounds) = &mut reservation.bounds {
+                bounds.budget_events = 1..=u64::MAX >> 1;
+                if !takes_part {
+                    bounds.period_ns = Reservation::PERIOD_NS;
+                }
+            }
+        }
+        self.events_per_second = self.events_per_second.map(|_| u64::MAX >> 1);
+    }
+
     /// The table that the hypervisor is built with.
     pub fn table(&self) -> String {
-        table(&self.title, &self.vms, self.trace.as_ref())
+        table(
+            &self.title,
+            &self.vms,
+            self.events_per_second,
+            self.trace.as_ref(),
+        )
     }
+}
+
+/// Where these VMs of the scenario are in a case with reservations; some may not be in it.
+fn numbers_in(case: &Case, vms: &[usize]) -> Vec<usize> {
+    let number = |vm: &usize| case.vms.iter().position(|of_case| of_case == vm);
+    let vms = vms.iter().filter(|_| case.reservations);
+    vms.filter_map(number).collect()
 }
 
 fn refuse_devices(vms: &[&Vm]) -> Result<(), HypError> {

@@ -127,6 +127,7 @@ mod tests {
             reservation: None,
             gang: None,
             best_effort: Vec::new(),
+            may_change: Vec::new(),
         }
     }
 

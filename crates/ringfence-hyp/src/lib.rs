@@ -13,6 +13,7 @@ mod guest;
 pub mod image;
 pub mod layout;
 pub mod record;
+mod reserved;
 pub mod run;
 mod sources;
 pub mod table;

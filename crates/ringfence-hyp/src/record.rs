@@ -12,9 +12,10 @@ use ringfence_record::event::{
 };
 use ringfence_record::{Section, WriteError};
 use ringfence_scenario::model::{Case, Scenario};
-use ringfence_scenario::vm::Vm;
+use ringfence_scenario::vm::{ReservationBounds, Vm};
 
-use crate::trace::{CoreTrace, Kind};
+use crate::reserved::Reserved;
+use crate::trace::{CoreTrace, Kind, Loan};
 
 /// Bytes of a memory event: a cache line.
 pub const EVENT_BYTES: u64 = 64;
@@ -47,6 +48,9 @@ pub fn claims(scenario: &Scenario, case: &Case) -> Claims {
                 .zip(&reservation.shares)
                 .map(share)
                 .collect(),
+            lends: reservation.lends,
+            borrows: reservation.borrows_events > 0,
+            bounds: reservation.bounds.as_ref().map(bounds),
         })
     };
     let vms = case.vms.iter().map(|&vm| &scenario.vms[vm]);
@@ -61,6 +65,19 @@ pub fn claims(scenario: &Scenario, case: &Case) -> Claims {
             true => vms.filter_map(claim).collect(),
             false => Vec::new(),
         },
+        reservations_bytes_per_second: scenario
+            .reservations_bytes_per_second
+            .filter(|_| case.reservations),
+    }
+}
+
+fn bounds(bounds: &ReservationBounds) -> event::ReservationBounds {
+    let bytes = |events: &u64| events.saturating_mul(EVENT_BYTES);
+    event::ReservationBounds {
+        bytes_min: bytes(bounds.budget_events.start()),
+        bytes_max: bytes(bounds.budget_events.end()),
+        period_min_ns: *bounds.period_ns.start(),
+        period_max_ns: *bounds.period_ns.end(),
     }
 }
 
@@ -73,24 +90,29 @@ pub fn section(scenario: &Scenario, case: &Case, seen: Seen<'_>) -> Result<Secti
     let end_ns = declared.duration_ns;
     let mut events = Vec::new();
     let mut thread = 0;
+    let reserved = Reserved::of(scenario, case, seen.cores);
+    events.extend(reserved.iter().enumerate().flat_map(|(n, it)| it.told(n)));
+    let mut reserved = reserved.iter();
     let trace = |core: u16| &seen.cores[usize::from(core)];
     for &vm in &case.vms {
         let vm = &scenario.vms[vm];
-        let reservation = vm.reservation.as_ref().filter(|_| case.reservations);
+        let is_reserved = case.reservations && vm.reservation.is_some();
+        let reserved = is_reserved.then(|| reserved.next()).flatten();
         for &core in &vm.cores {
             let course = Course {
                 core,
                 thread,
-                period_ns: reservation.map(|reservation| reservation.period_ns),
+                reserved,
                 end_ns,
                 on_ns: 0,
-                is_whole: trace(core).lost == 0,
+                is_whole: is_whole(reserved, core, seen.cores),
                 events: Vec::new(),
             };
             events.extend(course.told(trace(core), seen.is_off));
             thread += 1;
         }
     }
+    events.retain(|event| event.time_ns() <= Some(end_ns));
     events.sort_by_key(Event::time_ns);
     let mut section = Section::new();
     section.write(&Event::CaseBegin(Box::new(declared)))?;
@@ -102,6 +124,14 @@ pub fn section(scenario: &Scenario, case: &Case, seen: Seen<'_>) -> Result<Secti
     }
     section.write(&Event::CaseEnd { time_ns: end_ns })?;
     Ok(section)
+}
+
+/// Whether what a core used, and what it might use, is known at all times.
+fn is_whole(reserved: Option<&Reserved>, core: u16, cores: &[CoreTrace]) -> bool {
+    // Who lends, borrows or changes something is traced by other cores.
+    let needs_all = reserved.is_some_and(Reserved::needs_all);
+    let mut needed = cores.iter().zip(0..);
+    needed.all(|(trace, number)| trace.lost == 0 || (!needs_all && number != core))
 }
 
 fn remarks(seen: Seen<'_>) -> Vec<String> {
@@ -154,11 +184,11 @@ fn declare(scenario: &Scenario, case: &Case) -> event::Case {
 }
 
 /// What happened to one vCPU, as it is told.
-struct Course {
+struct Course<'a> {
     core: u16,
     thread: u16,
-    /// Of its reservation, if it is held to one.
-    period_ns: Option<u64>,
+    /// Its VM's, if it is held to one.
+    reserved: Option<&'a Reserved<'a>>,
     end_ns: u64,
     /// When it last came on its core.
     on_ns: u64,
@@ -176,12 +206,13 @@ enum State {
     Throttled(usize),
 }
 
-impl Course {
+impl Course<'_> {
     fn told(mut self, trace: &CoreTrace, machine_is_off: bool) -> Vec<Event> {
         let mut state = State::Off;
         // Until when it is sampled, and what it had counted then.
         let (mut sampled_ns, mut counted) = (0, 0);
         let mut resumes_ns = None;
+        let mut has_borrowed = false;
         for entry in &trace.entries {
             if state == State::Off {
                 self.sample_idle(&mut sampled_ns, entry.time_ns, counted);
@@ -189,6 +220,14 @@ impl Course {
             let mut time_ns = entry.time_ns;
             match entry.kind {
                 Kind::On => state = self.on(time_ns),
+                Kind::Lend(loan) => self.lend(loan),
+                Kind::Borrow(loan) => {
+                    self.borrow(time_ns, loan);
+                    has_borrowed = true;
+                }
+                Kind::Change(_) => {}
+                // Its periods begin, for what it lends.
+                _ if state == State::Off => {}
                 Kind::Refill => {
                     time_ns = self.begin_of_period(time_ns, sampled_ns);
                     if let State::Throttled(at) = state {
@@ -198,10 +237,16 @@ impl Course {
                     sampled_ns = time_ns;
                     resumes_ns = Some(time_ns);
                 }
-                Kind::Throttle => state = self.throttle(time_ns),
+                Kind::Throttle => {
+                    state = self.throttle(time_ns);
+                    (resumes_ns, has_borrowed) = (None, false);
+                }
                 Kind::Resume => {
-                    let refilled_ns = resumes_ns.take().unwrap_or(time_ns);
-                    self.unthrottle(refilled_ns);
+                    match resumes_ns.take() {
+                        None if has_borrowed => self.unthrottle(time_ns, UnthrottleReason::Loan),
+                        refilled_ns => self
+                            .unthrottle(refilled_ns.unwrap_or(time_ns), UnthrottleReason::Refill),
+                    }
                     state = self.on(time_ns);
                 }
                 Kind::Off => {
@@ -225,9 +270,7 @@ impl Course {
 
     /// The place of the refill at `time_ns` on the clock; its own if the period has begun before.
     fn begin_of_period(&self, time_ns: u64, sampled_ns: u64) -> u64 {
-        let begin_ns = self
-            .period_ns
-            .map(|period_ns| time_ns / period_ns * period_ns);
+        let begin_ns = self.reserved.map(|reserved| reserved.begin_ns(time_ns));
         begin_ns
             .filter(|&begin_ns| begin_ns > sampled_ns && begin_ns >= self.on_ns)
             .unwrap_or(time_ns)
@@ -235,14 +278,43 @@ impl Course {
 
     /// A vCPU that is off uses nothing: what it had counted is its count at all begins of periods.
     fn sample_idle(&mut self, sampled_ns: &mut u64, until_ns: u64, counted: u64) {
-        let Some(period_ns) = self.period_ns else {
+        let Some(reserved) = self.reserved else {
             return;
         };
-        let mut next_ns = (*sampled_ns / period_ns + 1) * period_ns;
+        let mut next_ns = reserved.next_ns(*sampled_ns);
         while next_ns <= until_ns.min(self.end_ns) {
             self.sample(next_ns, counted);
             *sampled_ns = next_ns;
-            next_ns += period_ns;
+            next_ns = reserved.next_ns(next_ns);
+        }
+    }
+
+    /// All who lend have periods of one length, for good.
+    fn period_begin_ns(&self, loan: Loan) -> Option<u64> {
+        let reserved = self.reserved.filter(|_| self.is_whole)?;
+        loan.period.checked_mul(reserved.reservation.period_ns)
+    }
+
+    /// What it gives of a period it gives at its begin.
+    fn lend(&mut self, loan: Loan) {
+        if let Some(period_begin_ns) = self.period_begin_ns(loan) {
+            self.events.push(Event::Lent {
+                time_ns: period_begin_ns,
+                core: self.core,
+                period_begin_ns,
+                bytes: loan.events.saturating_mul(EVENT_BYTES),
+            });
+        }
+    }
+
+    fn borrow(&mut self, time_ns: u64, loan: Loan) {
+        if let Some(period_begin_ns) = self.period_begin_ns(loan) {
+            self.events.push(Event::Borrowed {
+                time_ns,
+                core: self.core,
+                period_begin_ns,
+                bytes: loan.events.saturating_mul(EVENT_BYTES),
+            });
         }
     }
 
@@ -280,19 +352,22 @@ impl Course {
             thread: self.thread,
             reason: OffReason::Throttled,
         });
-        self.events.push(Event::Throttled {
-            time_ns,
-            core: self.core,
-        });
+        // Nobody can judge a core for standing still of which not all is known.
+        self.events
+            .extend(self.is_whole.then_some(Event::Throttled {
+                time_ns,
+                core: self.core,
+            }));
         State::Throttled(at)
     }
 
-    fn unthrottle(&mut self, time_ns: u64) {
-        self.events.push(Event::Unthrottled {
-            time_ns,
-            core: self.core,
-            reason: UnthrottleReason::Refill,
-        });
+    fn unthrottle(&mut self, time_ns: u64, reason: UnthrottleReason) {
+        self.events
+            .extend(self.is_whole.then_some(Event::Unthrottled {
+                time_ns,
+                core: self.core,
+                reason,
+            }));
     }
 
     fn off(&mut self, state: State, time_ns: u64) {
@@ -304,11 +379,7 @@ impl Course {
                 thread: self.thread,
                 reason: OffReason::Ended,
             }),
-            State::Throttled(_) => self.events.push(Event::Unthrottled {
-                time_ns,
-                core: self.core,
-                reason: UnthrottleReason::NoGang,
-            }),
+            State::Throttled(_) => self.unthrottle(time_ns, UnthrottleReason::NoGang),
         }
     }
 
@@ -330,8 +401,7 @@ impl Course {
             Event::Counters { time_ns, .. } => Some(*time_ns),
             _ => None,
         });
-        if let Some(counted) = counted.filter(|_| self.period_ns.is_some() && last != Some(end_ns))
-        {
+        if let Some(counted) = counted.filter(|_| self.reserved.is_some() && last != Some(end_ns)) {
             self.sample(end_ns, counted);
         }
         self.events

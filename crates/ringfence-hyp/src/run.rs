@@ -26,11 +26,21 @@ pub struct Observer<'a> {
     pub console: &'a dyn Fn(usize, &str),
 }
 
+/// What is wrong on purpose in the table that the hypervisor is built with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// Each VM's budget is an event more than is reserved.
+    OneEventMore,
+    /// Each VM with a reservation that cannot be changed may borrow.
+    AllBorrow,
+    /// Reservations can be changed to anything.
+    NoBounds,
+}
+
 /// How to run a scenario.
 pub struct RunOptions<'a> {
-    /// Breaks the hypervisor on purpose, to test what judges it: each VM's budget in
-    /// its table is an event more than is reserved.
-    pub one_event_more: bool,
+    /// How the hypervisor is broken on purpose, to test what judges it.
+    pub fault: Option<Fault>,
     /// Told of the run.
     pub observer: Observer<'a>,
 }
@@ -68,10 +78,13 @@ pub fn run<W: Write>(
     writer: &mut Writer<W>,
 ) -> Result<(), HypError> {
     let mut configurations = plan(scenario)?;
-    if options.one_event_more {
-        configurations
-            .iter_mut()
-            .for_each(Configuration::give_one_event_more);
+    for configuration in &mut configurations {
+        match options.fault {
+            None => {}
+            Some(Fault::OneEventMore) => configuration.give_one_event_more(),
+            Some(Fault::AllBorrow) => configuration.let_all_borrow(),
+            Some(Fault::NoBounds) => configuration.widen_bounds(),
+        }
     }
     let observer = &options.observer;
     let builder = Builder::new()?;

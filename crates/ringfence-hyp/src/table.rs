@@ -24,10 +24,17 @@ pub struct TableVm {
     pub size_bytes: u64,
     /// Its reservation, where it is held to one.
     pub reservation: Option<Reservation>,
+    /// Numbers of the VMs in the table whose reservations it may change.
+    pub may_change: Vec<usize>,
 }
 
 /// The table as a C source. The same VMs give the same bytes.
-pub fn table(title: &str, vms: &[TableVm], trace: Option<&Range<u64>>) -> String {
+pub fn table(
+    title: &str,
+    vms: &[TableVm],
+    events_per_second: Option<u64>,
+    trace: Option<&Range<u64>>,
+) -> String {
     let mut text = format!("/* {}: made by ringfence. */\n", comment(title));
     text += "#include \"config.h\"\n\n";
     for (number, vm) in vms.iter().enumerate() {
@@ -51,6 +58,9 @@ pub fn table(title: &str, vms: &[TableVm], trace: Option<&Range<u64>>) -> String
         &mut text,
         format_args!("    .vm = vms,\n    .vms = {},", vms.len()),
     );
+    if let Some(total) = events_per_second {
+        line(&mut text, format_args!("    .events_per_s = {total}U,"));
+    }
     if let Some(trace) = trace {
         let size = trace.end - trace.start;
         line(
@@ -92,15 +102,44 @@ fn vm_text(number: usize, vm: &TableVm) -> String {
         format_args!("        .vcpus = {},", vm.cores.len()),
     );
     if let Some(reservation) = &vm.reservation {
+        text += &reservation_text(number, reservation);
+    }
+    let may_change = vm.may_change.iter().fold(0_u32, |bits, vm| bits | 1 << vm);
+    if may_change != 0 {
         line(
             &mut text,
-            format_args!(
-                "        .reservation = {{.budget = {}, .period_ns = {}, .weights = weights_{number}}},",
-                reservation.budget_events, reservation.period_ns
-            ),
+            format_args!("        .may_change = {may_change:#x},"),
         );
     }
     text + "    },\n"
+}
+
+fn reservation_text(number: usize, reservation: &Reservation) -> String {
+    let mut text = String::new();
+    let (budget, period_ns) = (reservation.budget_events, reservation.period_ns);
+    let bounds = match &reservation.bounds {
+        None => String::new(),
+        Some(bounds) => {
+            let (budget, period) = (&bounds.budget_events, &bounds.period_ns);
+            let ends = [budget.start(), budget.end(), period.start(), period.end()];
+            let ends = list(ends.iter().map(|end| format!("{end}U")));
+            format!(", .bounds = {{{ends}}}")
+        }
+    };
+    line(
+        &mut text,
+        format_args!(
+            "        .reservation = {{.budget = {budget}, .period_ns = {period_ns}, .weights = weights_{number}{bounds}}},"
+        ),
+    );
+    if reservation.takes_part() {
+        let (lends, borrows) = (reservation.lends, reservation.borrows_events);
+        line(
+            &mut text,
+            format_args!("        .lending = {{.lends = {lends}, .borrows = {borrows}U}},"),
+        );
+    }
+    text
 }
 
 fn line(text: &mut String, what: std::fmt::Arguments<'_>) {
@@ -134,6 +173,8 @@ fn comment(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use ringfence_scenario::vm::ReservationBounds;
+
     use super::*;
 
     fn writer() -> TableVm {
@@ -151,7 +192,11 @@ mod tests {
                 period_ns: 100_000,
                 weights: vec![1, 2],
                 shares: vec![52, 104],
+                lends: false,
+                borrows_events: 0,
+                bounds: None,
             }),
+            may_change: Vec::new(),
         }
     }
 
@@ -160,6 +205,7 @@ mod tests {
         let text = table(
             "one, case `reserved`",
             &[writer()],
+            None,
             Some(&(0x7fe0_0000..0x8000_0000)),
         );
         assert_eq!(
@@ -191,6 +237,28 @@ const struct machine_config machine_config = {
     }
 
     #[test]
+    fn a_table_says_who_lends_and_who_may_change_what() {
+        let mut lender = writer();
+        let reservation = lender.reservation.as_mut().unwrap();
+        reservation.lends = true;
+        reservation.borrows_events = 16;
+        reservation.bounds = Some(ReservationBounds {
+            budget_events: 10..=400,
+            period_ns: 100_000..=100_000,
+        });
+        lender.may_change = vec![0, 2];
+        let text = table("pool", &[lender], Some(3_000_000), None);
+        for said in [
+            ".weights = weights_0, .bounds = {10U, 400U, 100000U, 100000U}},\n",
+            "        .lending = {.lends = true, .borrows = 16U},\n",
+            "        .may_change = 0x5,\n",
+            "    .events_per_s = 3000000U,\n",
+        ] {
+            assert!(text.contains(said), "{said}: {text}");
+        }
+    }
+
+    #[test]
     fn a_name_stays_a_name_whatever_is_in_it() {
         assert_eq!(string("a\"b\\c??/é1"), r#""a\"b\\c\?\?/\303\2511""#);
         assert_eq!(comment("x */ \n#include <y>"), "x _/ __include _y_");
@@ -202,7 +270,7 @@ const struct machine_config machine_config = {
             reservation: None,
             ..writer()
         };
-        let text = table("free", &[free], None);
+        let text = table("free", &[free], None, None);
         assert!(
             !text.contains("reservation") && !text.contains("weights"),
             "{text}"

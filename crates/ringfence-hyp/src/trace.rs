@@ -6,9 +6,9 @@ use std::path::Path;
 
 use crate::HypError;
 
-const MAGIC: u64 = u64::from_le_bytes(*b"rngftrc1");
+const MAGIC: u64 = u64::from_le_bytes(*b"rngftrc2");
 const HEADER_BYTES: u64 = 4096;
-const ENTRY_BYTES: u64 = 32;
+const ENTRY_BYTES: u64 = 64;
 
 /// What happened to the vCPU of a core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,16 +23,57 @@ pub enum Kind {
     Throttle,
     /// It goes on.
     Resume,
+    /// It gives of its share of a period.
+    Lend(Loan),
+    /// It takes what was given for a period.
+    Borrow(Loan),
+    /// It changes the reservation of a VM.
+    Change(Change),
+}
+
+/// Events that change hands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Loan {
+    /// How many.
+    pub events: u64,
+    /// Number of the period that they are for.
+    pub period: u64,
+}
+
+/// A VM's reservation is another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Change {
+    /// Number of the VM in its table.
+    pub vm: u64,
+    /// Events of all its vCPUs together in a period.
+    pub budget_events: u64,
+    /// Length of a period, in nanoseconds.
+    pub period_ns: u64,
+    /// When the first such period begins.
+    pub from_ns: u64,
 }
 
 impl Kind {
-    fn of(number: u64) -> Option<Self> {
+    fn of(number: u64, about: [u64; 4]) -> Option<Self> {
+        let [first, second, third, fourth] = about;
+        let loan = Loan {
+            events: first,
+            period: second,
+        };
         Some(match number {
             1 => Self::On,
             2 => Self::Off,
             3 => Self::Refill,
             4 => Self::Throttle,
             5 => Self::Resume,
+            6 => Self::Lend(loan),
+            7 => Self::Borrow(loan),
+            8 => Self::Change(Change {
+                vm: first,
+                budget_events: second,
+                period_ns: third,
+                from_ns: fourth,
+            }),
             _ => return None,
         })
     }
@@ -135,7 +176,7 @@ impl Reader {
         loop {
             let expected = self.next[index];
             let at = ring + (expected - 1) % entries * ENTRY_BYTES;
-            let [sequence, time_ns, kind, events] = self.words(at)?;
+            let [sequence, time_ns, kind, events, about @ ..] = self.words::<8>(at)?;
             let [still] = self.words(at)?;
             if sequence < expected {
                 // Not there yet; 0 while it is being written.
@@ -149,8 +190,8 @@ impl Reader {
                 self.next[index] = oldest;
                 continue;
             }
-            let kind =
-                Kind::of(kind).ok_or_else(|| damaged(&format!("an entry of kind {kind}")))?;
+            let kind = Kind::of(kind, about)
+                .ok_or_else(|| damaged(&format!("an entry of kind {kind}")))?;
             let read = &mut self.cores[index].entries;
             if read
                 .last()
@@ -263,6 +304,6 @@ mod tests {
         assert!(broken(&|bytes| bytes[0] = 1).contains("a header of"));
         assert!(broken(&|bytes| bytes[23] = 255).contains("a header of"));
         assert!(broken(&|bytes| bytes[4096 + 16] = 9).contains("an entry of kind 9"));
-        assert!(broken(&|bytes| bytes[4096 + 32 + 8] = 0).contains("goes back"));
+        assert!(broken(&|bytes| bytes[4096 + 64 + 8] = 0).contains("goes back"));
     }
 }

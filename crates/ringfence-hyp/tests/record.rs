@@ -7,7 +7,7 @@ use ringfence_analysis::case::CaseRun;
 use ringfence_analysis::read_case::CaseReader;
 use ringfence_analysis::verdict::{ClaimKind, ClaimResult, Outcome, judge};
 use ringfence_hyp::record::{self, EVENT_BYTES, Seen};
-use ringfence_hyp::trace::{CoreTrace, Entry, Kind};
+use ringfence_hyp::trace::{Change, CoreTrace, Entry, Kind, Loan};
 use ringfence_record::event::{Event, Header};
 use ringfence_record::{Reader, Writer};
 use ringfence_scenario::model::Scenario;
@@ -36,14 +36,15 @@ fn scenario() -> Scenario {
 
 /// The case as it is read from the record of these entries of core 1.
 fn read(entries: Vec<Entry>, lost: u64, is_off: bool) -> CaseRun {
-    let scenario = scenario();
     let mut cores = vec![CoreTrace::default(); 4];
     cores[1] = CoreTrace { entries, lost };
-    let seen = Seen {
-        cores: &cores,
-        is_off,
-    };
-    let section = record::section(&scenario, &scenario.cases[0], seen).unwrap();
+    read_all(&scenario(), &cores, is_off)
+}
+
+/// The case as it is read from the record of these entries of all cores.
+fn read_all(scenario: &Scenario, cores: &[CoreTrace], is_off: bool) -> CaseRun {
+    let seen = Seen { cores, is_off };
+    let section = record::section(scenario, &scenario.cases[0], seen).unwrap();
     let mut writer = Writer::new(Vec::new(), &Header::default()).unwrap();
     writer.append_section(&section).unwrap();
     let bytes = writer.finish().unwrap();
@@ -195,4 +196,123 @@ proptest! {
         let expected = if exceeds { Outcome::Fail } else { Outcome::Pass };
         prop_assert_eq!(claim.outcome, expected);
     }
+}
+
+/// VMs on cores 0 to 2, for 300 us: one that lends, one that borrows, one that core 3 may change.
+fn pool() -> Scenario {
+    let source = r#"
+        [scenario]
+        name = "pool"
+        platform = "raspberry-pi-3"
+        duration = "300 us"
+        [reservations]
+        total = "1 GB/s"
+        [[vm]]
+        name = "lender"
+        cores = "0"
+        reservation = { budget = 10, period = "100 us", lends = true }
+        [[vm]]
+        name = "borrower"
+        cores = "1"
+        reservation = { budget = 10, period = "100 us", borrows = 4 }
+        [[vm]]
+        name = "changed"
+        cores = "2"
+        [vm.reservation]
+        budget = 10
+        period = "100 us"
+        changes = { by = ["manager"], budget = [5, 20], period = ["50 us", "100 us"] }
+        [[vm]]
+        name = "manager"
+        cores = "3"
+        [[case]]
+        name = "reserved"
+    "#;
+    parse(source, "pool.toml", Path::new(""), &NoFiles).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The lender is off after 20 us, the borrower borrows in period 1 what was lent for it, and the
+/// third has 5 events in 50 us from 100 us on, and uses so many.
+fn pooled(borrowed: u64, used_after_change: u64, lost: u64) -> CaseRun {
+    let lend = |period, events| Kind::Lend(Loan { events, period });
+    let cores = [
+        vec![
+            entry(1_000, Kind::On, 0),
+            entry(20_000, Kind::Off, 1),
+            entry(100_100, Kind::Refill, 1),
+            entry(100_200, lend(1, 6), 1),
+            entry(200_100, Kind::Refill, 1),
+            entry(200_200, lend(2, 9), 1),
+            entry(300_100, Kind::Refill, 1),
+        ],
+        vec![
+            entry(1_000, Kind::On, 0),
+            entry(100_100, Kind::Refill, 0),
+            entry(110_000, Kind::Throttle, 10),
+            entry(
+                120_000,
+                Kind::Borrow(Loan {
+                    events: borrowed,
+                    period: 1,
+                }),
+                10,
+            ),
+            entry(120_100, Kind::Resume, 10),
+            entry(200_100, Kind::Refill, 14),
+            entry(300_100, Kind::Refill, 14),
+        ],
+        vec![
+            entry(1_000, Kind::On, 0),
+            entry(100_100, Kind::Refill, 10),
+            entry(150_100, Kind::Refill, 10 + used_after_change),
+            entry(200_100, Kind::Refill, 15 + used_after_change),
+            entry(250_100, Kind::Refill, 15 + used_after_change),
+            entry(300_100, Kind::Refill, 15 + used_after_change),
+        ],
+        vec![entry(
+            70_000,
+            Kind::Change(Change {
+                vm: 2,
+                budget_events: 5,
+                period_ns: 50_000,
+                from_ns: 100_000,
+            }),
+            0,
+        )],
+    ];
+    let mut cores = cores.map(|entries| CoreTrace { entries, lost: 0 });
+    cores[3].lost = lost;
+    read_all(&pool(), &cores, false)
+}
+
+#[test]
+fn loans_and_changes_are_recorded_and_judged() {
+    let run = pooled(4, 5, 0);
+    let claim = reservations(&run);
+    assert_eq!(claim.outcome, Outcome::Pass, "{claim:#?}");
+    let lent: Vec<_> = run.cores[0].loans.iter().collect();
+    assert_eq!(lent.len(), 2);
+    assert_eq!(
+        (lent[0].period_begin_ns, lent[0].lent_bytes),
+        (100_000, 6 * EVENT_BYTES)
+    );
+    assert_eq!(run.cores[1].loans[0].borrowed_bytes, 4 * EVENT_BYTES);
+    let change = &run.changes[2][0];
+    assert_eq!((change.asked_ns, change.from_ns), (70_000, 100_000));
+    assert_eq!(change.shares_bytes, [5 * EVENT_BYTES]);
+
+    // Four events are used of three that were borrowed; seven are borrowed of six that were lent.
+    for borrowed in [3, 7] {
+        let claim = reservations(&pooled(borrowed, 5, 0));
+        assert_eq!(claim.outcome, Outcome::Fail, "{claim:#?}");
+    }
+    let claim = reservations(&pooled(4, 6, 0));
+    assert_eq!(claim.outcome, Outcome::Fail, "{claim:#?}");
+    assert_eq!(claim.evidence[0].time_ns, 100_000);
+}
+
+#[test]
+fn nothing_is_judged_by_loans_and_changes_that_may_be_lost() {
+    let claim = reservations(&pooled(7, 6, 1));
+    assert_eq!(claim.outcome, Outcome::NotJudged, "{claim:#?}");
 }

@@ -131,6 +131,9 @@ pub struct Claims {
     pub budgets: Option<BudgetClaim>,
     /// VMs that stay within their reservations.
     pub reservations: Vec<ReservationClaim>,
+    /// Bytes per second that all reservations together never exceed, whatever they are
+    /// changed to; `None` where none can be changed.
+    pub reservations_bytes_per_second: Option<u64>,
 }
 
 /// At most `limit_ns` of real-time work in every window of a partition. Windows
@@ -155,7 +158,9 @@ pub struct BudgetClaim {
 
 /// What a hypervisor promises of one VM. Its periods lie back to back from the start of the
 /// case. In any run of neighbouring periods a core moves at most its share of each, to and
-/// from memory together and whichever threads cause it, and one quantum beyond.
+/// from memory together and whichever threads cause it, less what it lent ([`Event::Lent`]) and
+/// with what it borrowed ([`Event::Borrowed`]), and one quantum beyond. Period and shares are
+/// those of [`Event::ReservationChanged`] from then on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReservationClaim {
     /// Name of the VM.
@@ -166,6 +171,26 @@ pub struct ReservationClaim {
     pub quantum_bytes: u64,
     /// Each vCPU's.
     pub shares: Vec<CoreShare>,
+    /// Its vCPUs may lend what they leave of a period.
+    pub lends: bool,
+    /// Its vCPUs may borrow what others lend. All VMs that lend or borrow have periods of
+    /// one length, for good.
+    pub borrows: bool,
+    /// What it may be changed to; `None` is nothing else.
+    pub bounds: Option<ReservationBounds>,
+}
+
+/// What a reservation may be changed to, all ends included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReservationBounds {
+    /// Fewest bytes of all vCPUs together in a period.
+    pub bytes_min: u64,
+    /// Most of them.
+    pub bytes_max: u64,
+    /// Shortest period in nanoseconds; not 0.
+    pub period_min_ns: u64,
+    /// Longest period in nanoseconds.
+    pub period_max_ns: u64,
 }
 
 /// What the core of a vCPU may move in a period.
@@ -261,6 +286,8 @@ pub enum UnthrottleReason {
     Refill,
     /// No gang runs any more.
     NoGang,
+    /// It borrowed what another VM lent.
+    Loan,
 }
 
 /// Traffic and time of one core since the case began; all fields only grow.
@@ -405,6 +432,41 @@ pub enum Event {
         /// Accesses; only grow.
         accesses: u64,
     },
+    /// A vCPU gave some of its share of a period to others, for that period.
+    Lent {
+        /// When.
+        time_ns: u64,
+        /// The vCPU's core.
+        core: u16,
+        /// When the period begins.
+        period_begin_ns: u64,
+        /// How much.
+        bytes: u64,
+    },
+    /// A vCPU took what others lent for a period, for that period.
+    Borrowed {
+        /// When.
+        time_ns: u64,
+        /// The vCPU's core.
+        core: u16,
+        /// When the period begins.
+        period_begin_ns: u64,
+        /// How much.
+        bytes: u64,
+    },
+    /// A VM's reservation is another one from here on: a period of it begins.
+    ReservationChanged {
+        /// From when on.
+        time_ns: u64,
+        /// When it was asked for.
+        asked_ns: u64,
+        /// Index into [`Claims::reservations`].
+        reservation: u16,
+        /// Length of its periods in nanoseconds; not 0.
+        period_ns: u64,
+        /// Bytes a period of each vCPU, in the order of [`ReservationClaim::shares`].
+        shares_bytes: Vec<u64>,
+    },
     /// Something a reader should know.
     Message {
         /// When.
@@ -437,6 +499,9 @@ impl Event {
             | Event::Unthrottled { time_ns, .. }
             | Event::Counters { time_ns, .. }
             | Event::ThreadExecuted { time_ns, .. }
+            | Event::Lent { time_ns, .. }
+            | Event::Borrowed { time_ns, .. }
+            | Event::ReservationChanged { time_ns, .. }
             | Event::Message { time_ns, .. }
             | Event::CaseEnd { time_ns } => Some(time_ns),
         }

@@ -37,7 +37,7 @@ use crate::writer::WriteError;
 pub const MAGIC: [u8; 8] = *b"\x89RFR\r\n\x1a\n";
 
 /// Version of the format that this crate writes, and the only one it reads.
-pub const VERSION: u16 = 6;
+pub const VERSION: u16 = 7;
 
 /// Longest payload of a frame. A reader allocates at most this for a frame,
 /// and at most 64 times as much for the event decoded from it: the smallest

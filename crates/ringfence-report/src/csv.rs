@@ -175,6 +175,7 @@ fn unthrottle_reason(reason: UnthrottleReason) -> &'static str {
     match reason {
         UnthrottleReason::Refill => "refill",
         UnthrottleReason::NoGang => "no-gang",
+        UnthrottleReason::Loan => "loan",
     }
 }
 

@@ -37,6 +37,9 @@ pub struct Scenario {
     /// Virtual machines; empty in a scenario of gangs. VM `n` is partition `n`; its
     /// tasks are a gang there, and its best-effort work stays there.
     pub vms: Vec<Vm>,
+    /// Bytes per second that all reservations together never exceed, whatever they are
+    /// changed to; some when one can be changed.
+    pub reservations_bytes_per_second: Option<u64>,
     /// The runs to make and compare; never empty.
     pub cases: Vec<Case>,
     /// What to sample while running.

@@ -1,6 +1,9 @@
 //! Virtual machines: what a hypervisor divides the platform into.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
+
+use ringfence_policy::reservation::{Reservation as Policy, Split};
 
 /// A virtual machine (VM).
 ///
@@ -25,12 +28,15 @@ pub struct Vm {
     pub gang: Option<usize>,
     /// Indices into [`crate::model::Scenario::best_effort`] of its work without deadlines.
     pub best_effort: Vec<usize>,
+    /// Indices into [`crate::model::Scenario::vms`], ascending: it may change the reservations
+    /// of these, which have [`Reservation::bounds`].
+    pub may_change: Vec<usize>,
 }
 
 impl Vm {
     /// vCPUs that a VM can have: those of a reservation
     /// (`policy/include/ringfence/reservation.h`).
-    pub const VCPUS_MAX: usize = ringfence_policy::reservation::Reservation::MAX_VCPUS;
+    pub const VCPUS_MAX: usize = Policy::MAX_VCPUS;
 }
 
 /// RAM of a VM, in one piece. All of it is a multiple of [`Ram::ALIGNMENT`].
@@ -126,4 +132,43 @@ pub struct Reservation {
     /// Share of each vCPU, in events a period, as the policy core cuts it off the
     /// budget; none is 0 and they add up to the budget.
     pub shares: Vec<u64>,
+    /// Its vCPUs lend what they will probably not use of a period.
+    pub lends: bool,
+    /// Events that a vCPU of it borrows at once; 0 is never.
+    pub borrows_events: u64,
+    /// What it may be changed to at run time; `None` is nothing else.
+    pub bounds: Option<ReservationBounds>,
+}
+
+/// What a reservation may be changed to, both ends included.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReservationBounds {
+    /// Events of all vCPUs together in a period; none is without an event of its own.
+    pub budget_events: RangeInclusive<u64>,
+    /// Length of a period, in nanoseconds; 1 us to 1 s.
+    pub period_ns: RangeInclusive<u64>,
+}
+
+impl Reservation {
+    /// Lengths that a period can have, in nanoseconds (policy's `budget.h`).
+    pub const PERIOD_NS: RangeInclusive<u64> = 1_000..=1_000_000_000;
+
+    /// Whether its vCPUs lend or borrow.
+    pub fn takes_part(&self) -> bool {
+        self.lends || self.borrows_events > 0
+    }
+
+    /// Events a period of each vCPU with these weights, which add up to 1 to 2^32 - 1, of a
+    /// budget of at most 2^63 - 1: as the policy core cuts it.
+    pub fn shares_of(budget_events: u64, weights: &[u32]) -> Vec<u64> {
+        let mut policy = Policy::new(budget_events, Split::Weighted(weights))
+            .expect("a budget and weights in range");
+        let share = |vcpu: u32| {
+            policy
+                .refill(vcpu, 0)
+                .expect("a vCPU begins its first period");
+            policy.share(vcpu).expect("a vCPU has a share")
+        };
+        (0..weights.len() as u32).map(share).collect()
+    }
 }

@@ -292,7 +292,10 @@ fn vms_arrive_in_the_model() {
             requested_bytes_per_second: Some(100_000_000),
             period_ns: 100_000,
             weights: vec![1, 2],
-            shares: vec![52, 104]
+            shares: vec![52, 104],
+            lends: false,
+            borrows_events: 0,
+            bounds: None,
         })
     );
     assert_eq!(

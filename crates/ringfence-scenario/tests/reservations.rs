@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use proptest::prelude::*;
-use ringfence_scenario::vm::Reservation;
+use ringfence_scenario::vm::{Reservation, Vm};
 use ringfence_scenario::{NoFiles, load_platform, parse};
 
 fn reservation(vcpus: usize, text: &str) -> Result<Reservation, String> {
@@ -90,4 +90,29 @@ fn a_memory_can_always_do_what_its_slowest_accesses_leave() {
     assert!((found / expected - 1.0).abs() < 0.001, "{found} {expected}");
     assert!(dram.guaranteed_bytes_per_second(128) > dram.guaranteed_bytes_per_second(64));
     assert!(dram.guaranteed_bytes_per_second(64) < dram.peak_bytes_per_second());
+}
+
+/// The example says who lends and borrows, and who may change what.
+#[test]
+fn what_happens_at_run_time_arrives_in_the_model() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/hyp/lending.toml");
+    let scenario = ringfence_scenario::load(&path).unwrap_or_else(|said| panic!("{said}"));
+    assert_eq!(scenario.reservations_bytes_per_second, Some(300_000_000));
+    let [changed, lender, borrower, manager] = &scenario.vms[..] else {
+        panic!("four VMs");
+    };
+    let reservation = |vm: &Vm| vm.reservation.clone().unwrap();
+    let bounds = reservation(changed).bounds.unwrap();
+    assert_eq!(bounds.budget_events, 10..=300);
+    assert_eq!(bounds.period_ns, 20_000..=1_000_000);
+    assert!(!reservation(changed).takes_part());
+    assert!(reservation(lender).lends && reservation(lender).borrows_events == 0);
+    assert!(!reservation(borrower).lends && reservation(borrower).borrows_events == 16);
+    assert_eq!(reservation(lender).bounds, None);
+    assert_eq!(manager.may_change, [0]);
+    assert!(
+        [changed, lender, borrower]
+            .iter()
+            .all(|vm| vm.may_change.is_empty())
+    );
 }

@@ -2,7 +2,7 @@
 
 use ringfence_record::event::Claims;
 use ringfence_scenario::model::{Case, ClassOfService, Gang, Scenario, Scheduling, Tolerance};
-use ringfence_scenario::vm::Vm;
+use ringfence_scenario::vm::ReservationBounds;
 use serde::Serialize;
 
 use crate::budget::{budget_lines, line_bytes};
@@ -93,6 +93,23 @@ pub struct ReservationPlan {
     pub period_ns: u64,
     /// Events of each vCPU in a period.
     pub shares_events: Vec<u64>,
+    /// Whether its vCPUs lend what they will not use.
+    pub lends: bool,
+    /// Events that a vCPU borrows at once; 0 is never.
+    pub borrows_events: u64,
+    /// How it can be changed; `None` is not at all.
+    pub changes: Option<ChangesPlan>,
+}
+
+/// How a reservation can be changed at run time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ChangesPlan {
+    /// Names of the VMs of the case that may.
+    pub by: Vec<String>,
+    /// Fewest and most events of all vCPUs together in a period.
+    pub events_per_period: [u64; 2],
+    /// Shortest and longest period, in nanoseconds.
+    pub period_ns: [u64; 2],
 }
 
 /// One gang of a case.
@@ -198,7 +215,7 @@ fn plan_case(
         vms: case
             .vms
             .iter()
-            .map(|&vm| plan_vm(&scenario.vms[vm], case.reservations))
+            .map(|&vm| plan_vm(scenario, case, vm))
             .collect(),
         gangs: workload
             .gangs
@@ -221,8 +238,16 @@ fn plan_class(class: &ClassOfService) -> ClassPlan {
     }
 }
 
-fn plan_vm(vm: &Vm, reservations: bool) -> VmPlan {
-    let reservation = vm.reservation.as_ref().filter(|_| reservations);
+fn plan_vm(scenario: &Scenario, case: &Case, number: usize) -> VmPlan {
+    let vm = &scenario.vms[number];
+    let reservation = vm.reservation.as_ref().filter(|_| case.reservations);
+    let changers = case.vms.iter().map(|&vm| &scenario.vms[vm]);
+    let changers = changers.filter(|vm| vm.may_change.contains(&number));
+    let changes = |bounds: &ReservationBounds| ChangesPlan {
+        by: changers.map(|vm| vm.name.clone()).collect(),
+        events_per_period: [*bounds.budget_events.start(), *bounds.budget_events.end()],
+        period_ns: [*bounds.period_ns.start(), *bounds.period_ns.end()],
+    };
     VmPlan {
         name: vm.name.clone(),
         cores: vm.cores.clone(),
@@ -231,6 +256,9 @@ fn plan_vm(vm: &Vm, reservations: bool) -> VmPlan {
             applied_events_per_period: reservation.budget_events,
             period_ns: reservation.period_ns,
             shares_events: reservation.shares.clone(),
+            lends: reservation.lends,
+            borrows_events: reservation.borrows_events,
+            changes: reservation.bounds.as_ref().map(changes),
         }),
     }
 }

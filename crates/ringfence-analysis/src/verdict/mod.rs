@@ -5,10 +5,14 @@
 //! used. The definitions of the rules are in `docs/src/verdict.md`.
 
 mod budgets;
+mod changes;
 mod deadlines;
 mod gangs;
+
 mod instants;
+mod lending;
 mod releases;
+mod reservation_course;
 mod reservations;
 mod share;
 mod spans;

@@ -52,6 +52,7 @@ pub fn case() -> Case {
                 quantum_bytes: 64,
             }),
             reservations: Vec::new(),
+            reservations_bytes_per_second: None,
         },
         partitions: vec![partition("left", [0, 1]), partition("right", [2, 3])],
         gangs: vec![

@@ -164,6 +164,7 @@ fn declare(setup: &Setup) -> Case {
             share: None,
             budgets: None,
             reservations: Vec::new(),
+            reservations_bytes_per_second: None,
         },
         partitions: vec![Partition {
             name: "all".into(),

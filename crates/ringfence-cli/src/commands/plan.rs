@@ -6,7 +6,7 @@ use ringfence_hyp::image::Configuration;
 use ringfence_linux::run::Mode;
 use ringfence_scenario::model::{Case, Scenario};
 use ringfence_scenario::{Disk, quantity};
-use ringfence_target::plan::{BudgetPlan, CasePlan, Plan, RegulatedBy, VmPlan};
+use ringfence_target::plan::{BudgetPlan, CasePlan, Plan, RegulatedBy, ReservationPlan, VmPlan};
 use serde::Serialize;
 
 use crate::arguments;
@@ -199,11 +199,12 @@ fn vm_text(vm: &VmPlan) -> String {
             .map(|rate| format!("{} requested, ", quantity::BANDWIDTH.format(rate)));
         let shares = reservation.shares_events.iter().map(u64::to_string);
         format!(
-            "{}{} events every {}, split {}",
+            "{}{} events every {}, split {}{}",
             requested.unwrap_or_default(),
             reservation.applied_events_per_period,
             readable(reservation.period_ns),
-            shares.collect::<Vec<_>>().join(" + ")
+            shares.collect::<Vec<_>>().join(" + "),
+            run_time_text(reservation)
         )
     });
     let cores = vm.cores.iter().map(u16::to_string);
@@ -213,6 +214,28 @@ fn vm_text(vm: &VmPlan) -> String {
         cores.collect::<Vec<_>>().join(", "),
         reserved.unwrap_or_else(|| "no reservation".into())
     )
+}
+
+/// What a reservation may become while the VM runs.
+fn run_time_text(reservation: &ReservationPlan) -> String {
+    let mut text = String::new();
+    if reservation.lends {
+        text += "; lends";
+    }
+    if reservation.borrows_events > 0 {
+        text += &format!("; borrows {} events at once", reservation.borrows_events);
+    }
+    if let Some(changes) = &reservation.changes {
+        let [least, most] = changes.events_per_period;
+        let [shortest_ns, longest_ns] = changes.period_ns;
+        text += &format!(
+            "; {} may change it to {least} to {most} events every {} to {}",
+            changes.by.join(", "),
+            readable(shortest_ns),
+            readable(longest_ns)
+        );
+    }
+    text
 }
 
 fn budget_text(budget: &BudgetPlan, regulated_by: RegulatedBy) -> String {
@@ -263,6 +286,7 @@ mod tests {
             share: None,
             budgets: None,
             reservations: Vec::new(),
+            reservations_bytes_per_second: None,
         });
         let cases = plan.unwrap().cases;
         cases.iter().map(case_text).collect()

@@ -172,6 +172,7 @@ pub fn claims(scenario: &Scenario, case: &Case, mode: Mode, hand_over_ns: Option
         // Regulated by time: of bytes nothing is known.
         budgets: None,
         reservations: Vec::new(),
+        reservations_bytes_per_second: None,
     }
 }
 

@@ -36,6 +36,7 @@ fn history() -> History {
         share: None,
         budgets: None,
         reservations: Vec::new(),
+        reservations_bytes_per_second: None,
     };
     History {
         case: Case {

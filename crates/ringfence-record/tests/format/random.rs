@@ -20,7 +20,8 @@ prop_compose! {
         (overlap_ns, instant_after_ns) in any::<(Option<u64>, Option<u64>)>(),
         share in option::of(any::<(u64, u64)>()),
         budgets in option::of(any::<(u64, u64)>()),
-        reservations in vec((any_name(), any::<(u64, u64, Vec<(u16, u64)>)>()), 0..3),
+        reservations in vec((any_name(), any::<(u64, u64, Vec<(u16, u64)>)>(), any::<(bool, bool, Option<[u64; 4]>)>()), 0..3),
+        reservations_bytes_per_second in any::<Option<u64>>(),
         partitions in vec((any_name(), vec(any::<u16>(), 0..4)), 0..3),
         gangs in vec((any_name(), any::<(u16, u8, Option<u64>, Option<u64>)>()), 0..3),
         tasks in vec((any_name(), any::<(u16, u64, u64, u64)>()), 0..3),
@@ -43,7 +44,7 @@ prop_compose! {
                 }),
                 reservations: reservations
                     .into_iter()
-                    .map(|(vm, (period_ns, quantum_bytes, shares))| ReservationClaim {
+                    .map(|(vm, (period_ns, quantum_bytes, shares), (lends, borrows, bounds))| ReservationClaim {
                         vm,
                         period_ns,
                         quantum_bytes,
@@ -51,8 +52,17 @@ prop_compose! {
                             .into_iter()
                             .map(|(core, bytes)| CoreShare { core, bytes })
                             .collect(),
+                        lends,
+                        borrows,
+                        bounds: bounds.map(|bounds| ReservationBounds {
+                            bytes_min: bounds[0],
+                            bytes_max: bounds[1],
+                            period_min_ns: bounds[2],
+                            period_max_ns: bounds[3],
+                        }),
                     })
                     .collect(),
+                reservations_bytes_per_second,
             },
             partitions: partitions
                 .into_iter()
@@ -102,6 +112,12 @@ fn any_event() -> impl Strategy<Value = Event> {
         Just(OffReason::Throttled),
         Just(OffReason::Ended),
     ];
+    let end_of_throttling = prop_oneof![
+        Just(UnthrottleReason::Refill),
+        Just(UnthrottleReason::NoGang),
+        Just(UnthrottleReason::Loan),
+    ];
+    let loan = any::<(u64, u16, u64, u64)>();
     let job = any::<(u64, u16, u32)>();
     prop_oneof![
         job.prop_map(|(time_ns, task, job)| Event::JobReleased { time_ns, task, job }),
@@ -138,14 +154,12 @@ fn any_event() -> impl Strategy<Value = Event> {
             }
         ),
         any::<(u64, u16)>().prop_map(|(time_ns, core)| Event::Throttled { time_ns, core }),
-        any::<(u64, u16, bool)>().prop_map(|(time_ns, core, refill)| Event::Unthrottled {
-            time_ns,
-            core,
-            reason: if refill {
-                UnthrottleReason::Refill
-            } else {
-                UnthrottleReason::NoGang
-            },
+        (any::<(u64, u16)>(), end_of_throttling).prop_map(|((time_ns, core), reason)| {
+            Event::Unthrottled {
+                time_ns,
+                core,
+                reason,
+            }
         }),
         any::<(u64, u16, [u64; 6])>().prop_map(|(time_ns, core, totals)| Event::Counters {
             time_ns,
@@ -164,6 +178,29 @@ fn any_event() -> impl Strategy<Value = Event> {
             thread,
             accesses
         }),
+        loan.prop_map(|(time_ns, core, period_begin_ns, bytes)| Event::Lent {
+            time_ns,
+            core,
+            period_begin_ns,
+            bytes
+        }),
+        loan.prop_map(|(time_ns, core, period_begin_ns, bytes)| Event::Borrowed {
+            time_ns,
+            core,
+            period_begin_ns,
+            bytes
+        }),
+        any::<([u64; 3], u16, Vec<u64>)>().prop_map(
+            |([time_ns, asked_ns, period_ns], reservation, shares_bytes)| {
+                Event::ReservationChanged {
+                    time_ns,
+                    asked_ns,
+                    reservation,
+                    period_ns,
+                    shares_bytes,
+                }
+            }
+        ),
         (any::<u64>(), any_name()).prop_map(|(time_ns, text)| Event::Message { time_ns, text }),
     ]
 }

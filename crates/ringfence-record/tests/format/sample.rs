@@ -56,7 +56,16 @@ pub fn case(name: &str) -> Case {
                     core: 1,
                     bytes: 6400,
                 }],
+                lends: true,
+                borrows: false,
+                bounds: Some(ReservationBounds {
+                    bytes_min: 640,
+                    bytes_max: 12800,
+                    period_min_ns: 1000,
+                    period_max_ns: 2000,
+                }),
             }],
+            reservations_bytes_per_second: Some(1 << 30),
         },
         partitions: vec![Partition {
             name: "all".into(),
@@ -147,6 +156,25 @@ pub fn sample_events() -> Vec<Event> {
             time_ns,
             thread,
             accesses: 1 << 40,
+        },
+        Event::Lent {
+            time_ns,
+            core,
+            period_begin_ns: 200,
+            bytes: 128,
+        },
+        Event::Borrowed {
+            time_ns,
+            core,
+            period_begin_ns: 200,
+            bytes: 64,
+        },
+        Event::ReservationChanged {
+            time_ns,
+            asked_ns: 250,
+            reservation: 0,
+            period_ns: 2000,
+            shares_bytes: vec![12800],
         },
         Event::Message {
             time_ns,

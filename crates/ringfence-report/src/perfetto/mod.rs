@@ -178,6 +178,7 @@ impl<W: Write> CaseTracks<'_, W> {
             let until = match throttle.reason {
                 Some(UnthrottleReason::Refill) => "refill",
                 Some(UnthrottleReason::NoGang) => "no gang runs",
+                Some(UnthrottleReason::Loan) => "something is borrowed",
                 None => "run ended",
             };
             let details = vec![Detail::Text("until", until.into())];

@@ -14,6 +14,7 @@ mod partition;
 pub(crate) mod platform;
 mod program;
 mod reservation;
+mod reservations;
 mod streams;
 mod timing;
 mod trace;
@@ -96,6 +97,7 @@ impl Checker<'_> {
             true => (Vec::new(), Vec::new()),
             false => (self.gangs(), self.best_effort()),
         };
+        let reservations_bytes_per_second = self.reservations_together(vms.as_ref());
         let cases = self.cases(vms.as_ref());
         self.work_as_a_whole();
 
@@ -124,6 +126,7 @@ impl Checker<'_> {
             gangs,
             best_effort,
             vms: vms.vms,
+            reservations_bytes_per_second,
             cases,
             observe,
         })

@@ -2,7 +2,6 @@
 //! them together within what the memory can do.
 
 use ringfence_policy::regulator::events_per_period;
-use ringfence_policy::reservation::{Reservation as Policy, Split};
 
 use super::{Checker, REGULATION_PERIOD_NS};
 use crate::file::Located;
@@ -33,7 +32,7 @@ impl Checker<'_> {
         let weights = self.weights(table, cores.value.0.len());
         let budget_events = self.budget_events(&table.budget, period_ns);
         let (weights, budget_events) = (weights?, budget_events?);
-        let shares = shares(budget_events, &weights);
+        let shares = Reservation::shares_of(budget_events, &weights);
         if let Some(vcpu) = shares.iter().position(|&share| share == 0) {
             self.problems.report_with_help(
                 table.shares.as_ref().map_or(table.budget.span, |shares| shares.span),
@@ -43,6 +42,12 @@ impl Checker<'_> {
             );
             return None;
         }
+        let bounds = match &table.changes {
+            None => None,
+            Some(changes) => {
+                Some(self.bounds(&changes.value, period_ns, budget_events, &weights)?)
+            }
+        };
         Some(Reservation {
             budget_events,
             requested_bytes_per_second: match table.budget.value {
@@ -52,6 +57,9 @@ impl Checker<'_> {
             period_ns,
             weights,
             shares,
+            lends: table.lends.as_ref().is_some_and(|lends| lends.value.0),
+            borrows_events: table.borrows.as_ref().map_or(0, |borrows| borrows.value.0),
+            bounds,
         })
     }
 
@@ -145,21 +153,8 @@ impl Checker<'_> {
         }
     }
 
-    fn line_bytes(&self) -> u32 {
+    pub(super) fn line_bytes(&self) -> u32 {
         let memory = self.platform.memory.as_ref();
         memory.map_or(LINE_BYTES, |memory| memory.line_bytes)
     }
-}
-
-/// What each vCPU has of the budget, as the policy core cuts it.
-fn shares(budget_events: u64, weights: &[u32]) -> Vec<u64> {
-    let mut policy = Policy::new(budget_events, Split::Weighted(weights))
-        .expect("a budget and weights in range");
-    let share = |vcpu: u32| {
-        policy
-            .refill(vcpu, 0)
-            .expect("a vCPU begins its first period");
-        policy.share(vcpu).expect("a vCPU has a share")
-    };
-    (0..weights.len() as u32).map(share).collect()
 }

@@ -122,6 +122,7 @@ impl Checker<'_> {
             reservation,
             gang,
             best_effort: (first..vms.best_effort.len()).collect(),
+            may_change: self.may_change(&table.name.value.0),
         });
         Some(())
     }

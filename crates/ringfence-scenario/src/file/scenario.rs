@@ -5,7 +5,7 @@ use super::numbers::{Colours, Cores, Ways};
 use super::platform::PlatformFile;
 use super::program::Program;
 use super::rate::{Share, Tolerance};
-use super::value::{Count, Flag, Name, Names, Text, Time};
+use super::value::{Bandwidth, Count, Flag, Name, Names, Text, Time};
 use super::vm::VmTable;
 use super::{List, Located};
 use crate::model;
@@ -44,6 +44,8 @@ file_table! {
         /// Work without deadlines.
         #[schemars(with = "Option<List<BestEffortTable>>")]
         pub best_effort: List<BestEffortTable>,
+        /// What all reservations of VMs together may be.
+        pub reservations: Option<Located<ReservationsTable>>,
         /// Virtual machines; a scenario with some has no gang, no partition, no
         /// class of service and no best-effort work beside them.
         #[schemars(with = "Option<List<VmTable>>")]
@@ -81,6 +83,16 @@ file_table! {
     pub struct RegulationTable {
         /// How often budgets are refilled, `"1 us"` to `"1 s"`.
         pub period: Located<Time>,
+    }
+}
+
+file_table! {
+    /// What all reservations of VMs together may be.
+    #[schemars(title = "[reservations]")]
+    pub struct ReservationsTable {
+        /// The bandwidth that they never exceed together, whatever they are changed to at run
+        /// time. Needed where one can be changed. Each counts in whole events a second, rounded up.
+        pub total: Located<Bandwidth>,
     }
 }
 

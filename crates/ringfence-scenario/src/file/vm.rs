@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use toml::Spanned;
 use toml::de::DeValue;
 
 use super::macros::file_table;
 use super::numbers::Cores;
 use super::scenario::{BestEffortTable, TaskTable};
-use super::value::{Bandwidth, Name, Size, Text, Time, whole_number};
+use super::value::{Bandwidth, Count, Flag, Name, Names, Size, Text, Time, whole_number};
 use super::{Decode, List, Located, describe};
 use crate::diagnostic::{Problems, Span};
 
@@ -69,7 +70,7 @@ file_table! {
     #[schemars(title = "guest")]
     pub struct GuestTable {
         /// A program without an operating system: one that comes with the
-        /// hypervisor (`writer`, `spinner`, `intruder`), or the path of a file
+        /// hypervisor (`writer`, `spinner`, `manager`, `intruder`), or the path of a file
         /// with the bytes of the image, relative to the folder of the scenario
         /// file and with a `.` or `/` in it. It is loaded to the start of the VM's RAM.
         pub image: Option<Located<Text>>,
@@ -119,6 +120,72 @@ file_table! {
         /// Which parts of the budget the vCPUs have: one whole number each, as
         /// ratios. None gets less than one event a period. Default: equal parts.
         pub shares: Option<Located<Integers>>,
+        /// Whether its vCPUs lend what they will probably not use of a period. All VMs that
+        /// lend or borrow have periods of one length. Default: `false`.
+        pub lends: Option<Located<Flag>>,
+        /// How many events a vCPU that has used its share borrows at once, of what others
+        /// lend for the same period. Default: it never borrows.
+        pub borrows: Option<Located<Count<1, { Budget::EVENTS_MAX }>>>,
+        /// Who may change it at run time, and to what. Default: nobody.
+        pub changes: Option<Located<ChangesTable>>,
+    }
+}
+
+file_table! {
+    /// Who may change a reservation at run time, by a call to the hypervisor, and to what. A
+    /// change is for the VM's next period. `reservations.total` limits all together.
+    ///
+    /// `changes = { by = ["manager"], budget = [10, 400], period = ["50 us", "1 ms"] }`
+    #[schemars(title = "changes")]
+    pub struct ChangesTable {
+        /// The VMs that may.
+        pub by: Located<Names>,
+        /// Fewest and most events a period of all vCPUs together; with the fewest, too, each
+        /// vCPU has one.
+        pub budget: Located<Integers>,
+        /// Shortest and longest period. Default: the length stays, as it must for a VM that lends or borrows.
+        pub period: Option<Located<Times>>,
+    }
+}
+
+/// Times.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Times(pub Vec<u64>);
+
+impl Decode for Times {
+    fn expected() -> String {
+        "a list of times such as [\"50 us\", \"1 ms\"]".to_owned()
+    }
+
+    fn decode(value: &DeValue<'_>, span: Span, problems: &mut Problems) -> Option<Self> {
+        let Some(items) = value.as_array() else {
+            problems.report(span, describe(value), Self::expected());
+            return None;
+        };
+        let time = |item: &Spanned<DeValue<'_>>| {
+            let time = Time::decode(item.get_ref(), item.span().into(), problems)?;
+            Some(time.0)
+        };
+        items
+            .iter()
+            .map(time)
+            .collect::<Option<Vec<u64>>>()
+            .map(Self)
+    }
+}
+
+impl JsonSchema for Times {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Times".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "array", "items": Time::json_schema(generator),
+            "title": "a list of times",
+        })
     }
 }
 
@@ -206,7 +273,7 @@ pub enum Budget {
 
 impl Budget {
     /// Largest number of events: what is left of 64 bits when "unlimited" is taken.
-    const EVENTS_MAX: u64 = (1 << 63) - 1;
+    pub const EVENTS_MAX: u64 = (1 << 63) - 1;
 }
 
 impl Decode for Budget {

@@ -29,6 +29,7 @@ pub(crate) fn claims(scenario: &Scenario, case: &Case) -> Claims {
             .into_iter()
             .map(|(vm, reservation)| reservation_claim(scenario, vm, reservation))
             .collect(),
+        reservations_bytes_per_second: None,
     }
 }
 
@@ -49,6 +50,9 @@ fn reservation_claim(scenario: &Scenario, vm: &Vm, reservation: &Reservation) ->
                 bytes: lines.saturating_mul(line_bytes),
             })
             .collect(),
+        lends: false,
+        borrows: false,
+        bounds: None,
     }
 }
 

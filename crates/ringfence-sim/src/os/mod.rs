@@ -78,6 +78,7 @@ use ringfence_record::event::OffReason;
 use ringfence_record::{Section, WriteError};
 use ringfence_scenario::model::{Case, Scenario};
 use ringfence_scenario::platform::HypervisorCosts;
+use ringfence_scenario::vm;
 
 use crate::machine::{Machine, Picoseconds, Stop, StreamId};
 use crate::time::PS_PER_NS;
@@ -120,6 +121,15 @@ pub enum OsError {
     NoHypervisor {
         /// Name of the platform.
         platform: String,
+    },
+    /// A reservation does not stay what it is.
+    #[error(
+        "the VM `{vm}` lends, borrows or can be changed at run time, which no guest of a \
+         simulation does; run it with --target hyp, or leave out `lends`, `borrows` and `changes`"
+    )]
+    ChangesAtRunTime {
+        /// Name of the VM.
+        vm: String,
     },
     /// The record refuses an event.
     #[error("{0}")]
@@ -228,6 +238,12 @@ impl<'a, M: Machine> Os<'a, M> {
     ) -> Result<Self, OsError> {
         let platform = &scenario.platform;
         let reserved = reservations::reserved(scenario, case);
+        let changing = |it: &vm::Reservation| it.takes_part() || it.bounds.is_some();
+        if let Some((vm, _)) = reserved.iter().find(|(_, it)| changing(it)) {
+            return Err(OsError::ChangesAtRunTime {
+                vm: vm.name.clone(),
+            });
+        }
         let hypervisor = match (platform.hypervisor, reserved.is_empty()) {
             (Some(costs), _) => costs,
             (None, true) => HypervisorCosts {

@@ -3,6 +3,7 @@
 mod budgets;
 mod complete_record;
 mod deadlines;
+mod lending;
 mod one_gang_at_a_time;
 mod releases;
 mod reservations;

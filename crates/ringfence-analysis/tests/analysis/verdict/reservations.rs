@@ -32,6 +32,9 @@ fn moves(uses: &[u64], others: Vec<Event>) -> Vec<Event> {
                 core: 3,
                 bytes: SHARE_BYTES,
             }],
+            lends: false,
+            borrows: false,
+            bounds: None,
         }],
         ..case.claims
     };

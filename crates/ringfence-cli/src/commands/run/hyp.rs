@@ -8,11 +8,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use ringfence_hyp::HypError;
-use ringfence_hyp::run::{Observer, RunOptions};
+use ringfence_hyp::run::{Fault, Observer, RunOptions};
 use ringfence_record::Writer;
 use ringfence_scenario::model::Scenario;
 
-use crate::arguments::{Fault, Run};
+use crate::arguments::{self, Run};
 use crate::progress::CaseBars;
 
 /// Runs every case, shows what its machine prints, and keeps it beside the record.
@@ -31,7 +31,12 @@ pub fn run<W: Write>(
         }
     };
     let options = RunOptions {
-        one_event_more: matches!(arguments.inject, Some(Fault::OneEventMore)),
+        fault: arguments.inject.and_then(|fault| match fault {
+            arguments::Fault::OneEventMore => Some(Fault::OneEventMore),
+            arguments::Fault::AllBorrow => Some(Fault::AllBorrow),
+            arguments::Fault::NoBounds => Some(Fault::NoBounds),
+            arguments::Fault::LowerGangRuns | arguments::Fault::NeverThrottle => None,
+        }),
         observer: Observer {
             progress: &|case, time_ns| bars.reached(case, time_ns),
             console: &keep,

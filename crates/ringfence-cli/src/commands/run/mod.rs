@@ -120,7 +120,10 @@ fn overrides(arguments: &Run) -> Vec<String> {
 
 /// A flag of the command line that the target does not have.
 fn flag_of_another(arguments: &Run, target: &Target) -> Option<&'static str> {
-    let of_hypervisor = matches!(arguments.inject, Some(Fault::OneEventMore));
+    let of_hypervisor = matches!(
+        arguments.inject,
+        Some(Fault::OneEventMore | Fault::AllBorrow | Fault::NoBounds)
+    );
     let has_fault = match target {
         Target::Sim => !of_hypervisor,
         Target::Linux(_) => false,

@@ -24,7 +24,9 @@ pub fn run<W: Write + Send>(
         fault: arguments.inject.and_then(|fault| match fault {
             arguments::Fault::LowerGangRuns => Some(Fault::IgnoreBlock),
             arguments::Fault::NeverThrottle => Some(Fault::NoThrottle),
-            arguments::Fault::OneEventMore => None,
+            arguments::Fault::OneEventMore
+            | arguments::Fault::AllBorrow
+            | arguments::Fault::NoBounds => None,
         }),
     };
     ringfence_sim::run::run(scenario, &options, writer)

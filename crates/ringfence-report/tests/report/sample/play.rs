@@ -116,6 +116,7 @@ impl Made {
                     quantum_bytes: AGGRESSOR_BYTES,
                 }),
                 reservations: Vec::new(),
+                reservations_bytes_per_second: None,
             },
             partitions: vec![Partition {
                 name: "all".into(),
