@@ -30,11 +30,24 @@ impl Finished {
 
 /// Runs `ringfence` with `arguments`, separated by spaces, in `folder`.
 pub fn ringfence(folder: &Path, arguments: &str) -> Finished {
-    let output = Command::new(env!("CARGO_BIN_EXE_ringfence"))
+    finished(&mut command(folder, arguments))
+}
+
+/// The same with another folder for temporary files.
+pub fn ringfence_with_temporary(temporary: &Path, folder: &Path, arguments: &str) -> Finished {
+    finished(command(folder, arguments).env("TMPDIR", temporary))
+}
+
+fn command(folder: &Path, arguments: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ringfence"));
+    command
         .args(arguments.split_whitespace())
-        .current_dir(folder)
-        .output()
-        .expect("the command starts");
+        .current_dir(folder);
+    command
+}
+
+fn finished(command: &mut Command) -> Finished {
+    let output = command.output().expect("the command starts");
     Finished {
         code: output.status.code().expect("no signal"),
         stdout: String::from_utf8(output.stdout).expect("text"),

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use rustix::process::{Signal, set_parent_process_death_signal};
@@ -20,6 +20,11 @@ const PROGRAM: &str = "qemu-system-aarch64";
 /// is served first: one that is busy and never yields is better not before others.
 const TURN_US: u32 = 50;
 
+/// Files in the folder of a machine: what it boots, what it traces into and what it prints.
+const IMAGE: &str = "image.elf";
+const TRACE: &str = "trace";
+const CONSOLE: &str = "console";
+
 /// A machine that runs.
 #[derive(Debug)]
 pub(crate) struct Machine {
@@ -32,15 +37,17 @@ impl Machine {
     pub(crate) fn start(image: &[u8], board: &Board) -> Result<Self, HypError> {
         let failed = |error| HypError::Failed(format!("a folder for the machine: {error}"));
         let folder = TempDir::with_prefix("ringfence-machine-").map_err(failed)?;
-        let path = folder.path().join("image.elf");
+        let path = folder.path().join(IMAGE);
         fs::write(&path, image).map_err(|error| HypError::file(&path, error))?;
-        let trace = folder.path().join("trace");
+        let trace = folder.path().join(TRACE);
         let made = File::create(&trace).and_then(|file| file.set_len(TRACE_BYTES));
         made.map_err(|error| HypError::file(&trace, error))?;
         let mut command = Command::new(PROGRAM);
         die_with_us(&mut command);
         let process = command
-            .args(arguments(folder.path(), board))
+            .args(arguments(board))
+            // Names of files that are options of QEMU's could have no comma.
+            .current_dir(folder.path())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -56,12 +63,12 @@ impl Machine {
 
     /// The file that is the memory of the trace.
     pub(crate) fn trace(&self) -> PathBuf {
-        self.folder.path().join("trace")
+        self.folder.path().join(TRACE)
     }
 
     /// What it has printed so far.
     pub(crate) fn console(&self) -> String {
-        let bytes = fs::read(self.folder.path().join("console")).unwrap_or_default();
+        let bytes = fs::read(self.folder.path().join(CONSOLE)).unwrap_or_default();
         String::from_utf8_lossy(&bytes).replace('\r', "")
     }
 
@@ -104,32 +111,27 @@ fn die_with_us(command: &mut Command) {
     unsafe { command.pre_exec(end) };
 }
 
-/// The command as it would be typed, with names of files in a folder that is made for the run.
+/// The command as it would be typed in a folder that is made for the run.
 pub(crate) fn command_line(board: &Board) -> String {
-    let arguments = arguments(Path::new("MACHINE"), board);
-    format!("{PROGRAM} {}", arguments.join(" "))
+    format!("{PROGRAM} {}", arguments(board).join(" "))
 }
 
-fn arguments(folder: &Path, board: &Board) -> Vec<String> {
+fn arguments(board: &Board) -> Vec<String> {
     let ram_bytes = board.ram.end - board.ram.start;
-    let file = |name: &str| folder.join(name).display().to_string();
     let words = format!(
         "-M virt,virtualization=on,gic-version={gic} -cpu cortex-a53 -smp {cores} -m {all}M \
          -object memory-backend-ram,id=ram,size={rest} \
-         -object memory-backend-file,id=trace,size={TRACE_BYTES},share=on,mem-path={trace} \
+         -object memory-backend-file,id=trace,size={TRACE_BYTES},share=on,mem-path={TRACE} \
          -numa node,cpus=0-{last},memdev=ram -numa node,memdev=trace \
          -accel tcg,thread=single -icount shift=0,sleep=off \
          -netdev hubport,id=none,hubid=0 \
          -object filter-buffer,id=turns,netdev=none,interval={TURN_US} \
-         -nodefaults -no-user-config -display none -serial file:{console} -kernel {image}",
+         -nodefaults -no-user-config -display none -serial file:{CONSOLE} -kernel {IMAGE}",
         gic = board.gic.version(),
         cores = board.cores,
         last = board.cores - 1,
         all = ram_bytes >> 20,
         rest = ram_bytes - TRACE_BYTES,
-        trace = file("trace"),
-        console = file("console"),
-        image = file("image.elf"),
     );
     words.split(' ').map(str::to_owned).collect()
 }

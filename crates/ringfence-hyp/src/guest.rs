@@ -118,7 +118,11 @@ fn linux(
     let initrd_offset = after(kernel_bytes);
     let initrd_bytes = initrd.map_or(Ok(0), size_of)?;
     let tree_offset = after(initrd_offset + initrd_bytes);
-    check_fits(vm, kernel, tree_offset + Ram::ALIGNMENT, ram.size_bytes)?;
+    // Whichever of them is too much: without an initrd it is the kernel.
+    let largest = initrd
+        .filter(|_| initrd_bytes > initrd_offset)
+        .unwrap_or(kernel);
+    check_fits(vm, largest, tree_offset + Ram::ALIGNMENT, ram.size_bytes)?;
     let tree = device_tree::linux_guest(&LinuxGuest {
         gic,
         vcpus: vm.cores.len() as u32,
@@ -174,7 +178,8 @@ fn check_fits(vm: &Vm, path: &Path, needed: u64, bytes: u64) -> Result<(), HypEr
     Err(HypError::file(
         path,
         format!(
-            "needs {needed} bytes, but the VM `{}` has {bytes}; give it more memory",
+            "{needed} bytes are needed with all that the VM `{}` boots, but it has {bytes}; give it \
+             more memory",
             vm.name
         ),
     ))

@@ -152,6 +152,9 @@ fn refuse_devices(vms: &[&Vm]) -> Result<(), HypError> {
     }
 }
 
+/// Name of the table of constants in the builder's folder.
+const SOURCE: &str = "configuration.c";
+
 /// The sources of the hypervisor and what is built of them, in a folder of their own.
 #[derive(Debug)]
 pub struct Builder {
@@ -188,10 +191,10 @@ impl Builder {
     /// # Errors
     /// It does not build, or a file of a guest cannot be read.
     pub fn build(&self, configuration: &Configuration) -> Result<Vec<u8>, HypError> {
-        let source = self.folder.path().join("configuration.c");
+        let source = self.folder.path().join(SOURCE);
         let text = configuration.table();
         fs::write(&source, text).map_err(|error| HypError::file(&source, error))?;
-        self.make(configuration, &source)?;
+        self.make(configuration)?;
         let hypervisor = self.built("configuration/ringfence.bin");
         let mut segments = vec![(configuration.board.link, read(&hypervisor)?)];
         for (vm, guest) in configuration.vms.iter().zip(&configuration.guests) {
@@ -217,20 +220,20 @@ impl Builder {
         self.folder.path().join("build").join(file)
     }
 
-    fn make(&self, configuration: &Configuration, source: &Path) -> Result<(), HypError> {
+    fn make(&self, configuration: &Configuration) -> Result<(), HypError> {
         let folder = self.folder.path();
         let jobs = std::thread::available_parallelism().map_or(1, Into::into);
         let mut make = Command::new("make");
         make.args(["-s", "-j", &jobs.to_string(), "CONFIG=configuration"]);
         make.arg(format!("PLATFORM={}", configuration.board.name));
-        make.arg(format!("CONFIG_SOURCE={}", source.display()));
-        make.arg(format!("BUILD={}", folder.join("build").display()));
+        // Seen from there: names for make could have no blank.
+        make.current_dir(folder.join("hyp"));
+        make.args([&format!("CONFIG_SOURCE=../{SOURCE}"), "BUILD=../build"]);
         if configuration.trace.is_some() {
             make.arg("TRACE=1");
         }
         // Of a make that we were started by.
         make.env_remove("MAKEFLAGS").env_remove("MAKELEVEL");
-        make.arg("-C").arg(folder.join("hyp"));
         let made = make
             .output()
             .map_err(|error| HypError::Failed(format!("make: {error}")))?;

@@ -94,7 +94,7 @@ pub fn run<W: Write>(
         let progress = |time_ns| (observer.progress)(number, time_ns);
         let watched = watch(scenario, case, &mut machine, &progress);
         (observer.console)(number, &machine.console());
-        let (reader, is_off) = watched.map_err(|error| with_console(error, case, &machine))?;
+        let (reader, is_off) = watched.map_err(|error| of_case(error, case))?;
         let seen = Seen {
             cores: &reader.cores,
             is_off,
@@ -145,13 +145,9 @@ fn has_reached_end(scenario: &Scenario, case: &Case, reader: &Reader) -> bool {
     telling.peek().is_some() && telling.all(|last| last.time_ns >= scenario.duration_ns)
 }
 
-fn with_console(error: HypError, case: &Case, machine: &Machine) -> HypError {
+fn of_case(error: HypError, case: &Case) -> HypError {
     match error {
-        HypError::Failed(text) => HypError::Failed(format!(
-            "case `{}`: {text}; the machine printed:\n{}",
-            case.name,
-            machine.console()
-        )),
+        HypError::Failed(text) => HypError::Failed(format!("case `{}`: {text}", case.name)),
         other => other,
     }
 }

@@ -51,6 +51,13 @@ pub fn run<W: Write>(
     let path = console_path(output);
     let kept = fs::write(&path, printed)
         .map_err(|error| HypError::Failed(format!("{}: {error}", path.display())));
+    let result = result.map_err(|error| match error {
+        HypError::Failed(text) => HypError::Failed(format!(
+            "{text}; what the machines printed is in {}",
+            path.display()
+        )),
+        other => other,
+    });
     result.and(kept)
 }
 
