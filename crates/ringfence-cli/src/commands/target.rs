@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use ringfence_linux::run::{CaseError, Mode, RegulateBy, RunError, WakeUps, Wanted, WantedWakeUps};
 use ringfence_scenario::model::Scenario;
 use ringfence_scenario::quantity;
-use ringfence_scenario::vm::Vm;
+use ringfence_scenario::vm::{Reservation, Vm};
 use ringfence_target::plan::{Plan, RegulatedBy};
 
 use crate::arguments::{self, GangScheduler, TargetChoice};
@@ -180,6 +180,15 @@ fn simulated(scenario: &Scenario) -> Result<Target, Failure> {
                 scenario.platform.name
             ));
         }
+        let reserved = case.vms.iter().map(|&vm| &scenario.vms[vm]);
+        let mut reserved = reserved.filter(|_| case.reservations);
+        if let Some(vm) = reserved.find(|vm| vm.reservation.as_ref().is_some_and(is_changing)) {
+            return unsupported(format!(
+                "the VM `{}` lends, borrows or can be changed at run time, which no guest of a simulation \
+                 does; run it with --target hyp, or leave out `lends`, `borrows` and `changes`",
+                vm.name
+            ));
+        }
         let is_idle = |vm: &Vm| vm.gang.is_none() && vm.best_effort.is_empty();
         let mut vms = case.vms.iter().map(|&vm| &scenario.vms[vm]);
         if let Some(vm) = vms.find(|vm| is_idle(vm)) {
@@ -191,6 +200,11 @@ fn simulated(scenario: &Scenario) -> Result<Target, Failure> {
         }
     }
     Ok(Target::Sim)
+}
+
+/// Whether a reservation may be another one while its VM runs.
+fn is_changing(reservation: &Reservation) -> bool {
+    reservation.takes_part() || reservation.bounds.is_some()
 }
 
 /// Who keeps the gangs of a scenario apart on this machine.
