@@ -21,17 +21,15 @@ void gic_start_core(uint32_t core) {
 
 static void handle(struct vcpu *vcpu, uint32_t acknowledged) {
     uint32_t interrupt = GIC_INTERRUPT(acknowledged);
-    bool is_guests = vcpu && interrupt == platform.guest_timer_interrupt;
     gic_end(acknowledged);
-    if (is_guests) {
-        vgic_set_pending(vcpu, interrupt);
-        return;
-    }
     if (vcpu && interrupt == platform.period_interrupt) {
         regulate_period(vcpu);
     } else if (vcpu && interrupt == platform.counter_interrupt[vcpu->core]) {
         pmu_clear_overflow();
         regulate_overflow(vcpu);
+    } else if (vcpu && interrupt == platform.guest_timer_interrupt) {
+        vgic_set_pending(vcpu, interrupt);
+        return; /* the guest's end of it deactivates it */
     } else if (interrupt == platform.maintenance_interrupt) {
         lists_clean();
     } else if (interrupt != KICK) {
