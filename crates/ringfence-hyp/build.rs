@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 /// What a build of the hypervisor reads, from the top of the house.
-const PARTS: [&str; 6] = [
+const PARTS: [&str; 7] = [
     "hyp/Makefile",
     "hyp/arch",
     "hyp/core",
     "hyp/guests",
     "hyp/platform",
+    "hyp/uart",
     "policy/include",
 ];
 const EXTENSIONS: [&str; 5] = ["c", "h", "S", "mk", "ld"];

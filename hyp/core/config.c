@@ -19,10 +19,17 @@ static bool is_within(uint64_t start, uint64_t size, uint64_t from, uint64_t byt
     return start >= from && start - from <= bytes && size <= bytes - (start - from);
 }
 
+static bool is_ram(uint64_t start, uint64_t size) {
+    for (uint32_t n = 0; n < MAX_RAMS; n++)
+        if (is_within(start, size, platform.ram[n].start, platform.ram[n].size))
+            return true;
+    return false;
+}
+
 static const char *region_error(const struct memory_region *region) {
     if ((region->address | region->guest_address | region->size) % REGION_ALIGNMENT)
         return "a memory region is not aligned to 2 MiB";
-    if (!is_within(region->address, region->size, platform.memory, platform.memory_size))
+    if (!is_ram(region->address, region->size))
         return "a memory region is not in the platform's memory";
     if (!is_within(region->guest_address, region->size, 0, ARCH_GUEST_BYTES))
         return "a memory region is where guests have no addresses";

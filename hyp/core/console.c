@@ -2,28 +2,15 @@
 #include "console.h"
 
 #include "arch.h"
-#include "platform.h"
+#include "uart.h"
 
 #include <stdarg.h>
 
-/* PrimeCell UART (PL011) TRM, 3.3: data, flags; transmit FIFO full. */
-#define UART_DR 0x000U
-#define UART_FR 0x018U
-#define UART_FR_TXFF (1U << 5)
-
 static struct lock console_lock;
-
-static void put(char byte) {
-    volatile uint32_t *data = (volatile uint32_t *)(platform.uart + UART_DR);
-    volatile uint32_t *flags = (volatile uint32_t *)(platform.uart + UART_FR);
-    while (*flags & UART_FR_TXFF)
-        continue;
-    *data = (uint8_t)byte;
-}
 
 static void put_text(const char *text) {
     while (*text)
-        put(*text++);
+        uart_put(*text++);
 }
 
 static void put_decimal(uint64_t value) {
@@ -34,13 +21,13 @@ static void put_decimal(uint64_t value) {
         value /= 10;
     } while (value);
     while (count)
-        put(digits[--count]);
+        uart_put(digits[--count]);
 }
 
 static void put_hexadecimal(uint64_t value) {
     put_text("0x");
     for (int32_t shift = 60; shift >= 0; shift -= 4)
-        put("0123456789abcdef"[(value >> shift) & 15]);
+        uart_put("0123456789abcdef"[(value >> shift) & 15]);
 }
 
 static void put_formatted(const char *format, va_list arguments) {
@@ -48,7 +35,7 @@ static void put_formatted(const char *format, va_list arguments) {
         if (*format == '\n') {
             put_text("\r\n");
         } else if (*format != '%') {
-            put(*format);
+            uart_put(*format);
         } else if (*++format == 's') {
             put_text(va_arg(arguments, const char *));
         } else if (*format == 'u') {

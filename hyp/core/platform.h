@@ -6,14 +6,20 @@
 #include <stdint.h>
 
 #define MAX_CORES 8U
+#define MAX_RAMS 2U
+
+/* A piece of RAM that nobody else has: neither firmware, nor a processor that is not ours. */
+struct ram {
+    uint64_t start;
+    uint64_t size; /* bytes; 0: no piece */
+};
 
 struct platform {
     const char *name;
     uint32_t cores;
     uint64_t affinity[MAX_CORES]; /* of each core, as in MPIDR_EL1 */
-    uint64_t memory;              /* RAM: start and bytes */
-    uint64_t memory_size;
-    uint64_t uart;           /* PL011 */
+    struct ram ram[MAX_RAMS];     /* in the order of their addresses, ends aligned to 2 MiB */
+    uint64_t uart;
     uint64_t distributor;    /* of the GIC */
     uint64_t redistributors; /* GICv3: 128 KiB a core, in the order of the cores */
     uint64_t cpu_interface;  /* GICv2: GICC, GICH, GICV */

@@ -38,13 +38,13 @@ pub struct Board {
     pub name: &'static str,
     /// Number of cores.
     pub cores: u16,
-    /// Addresses of its RAM.
-    pub ram: Range<u64>,
+    /// Addresses of its RAM, in order; what firmware and others keep of it is not in here.
+    pub ram: Vec<Range<u64>>,
     /// Its interrupt controller.
     pub gic: Gic,
     /// Where the hypervisor is linked to, and entered.
     pub link: u64,
-    /// What of the RAM is the hypervisor's and the firmware's.
+    /// What of the first piece of RAM is the hypervisor's, from its start on.
     pub reserved: Range<u64>,
 }
 
@@ -68,15 +68,15 @@ impl Board {
                 HypError::Failed(format!("{folder}/{file}: found no number after `{key}`"))
             })
         };
-        let start = number("platform.c", ".memory =")?;
+        let ram = ram(&folder)?;
         let link = number("platform.mk", "LINK_ADDRESS :=")?;
         Ok(Self {
             name,
             cores: number("platform.c", ".cores =")? as u16,
             gic: gic(&folder)?,
             link,
-            ram: start..start + number("platform.c", ".memory_size =")?,
-            reserved: start.min(link)..link + HYPERVISOR_BYTES,
+            reserved: ram[0].start.min(link)..link + HYPERVISOR_BYTES,
+            ram,
         })
     }
 }
@@ -95,10 +95,33 @@ fn gic(folder: &str) -> Result<Gic, HypError> {
     }
 }
 
+/// The pieces of RAM: each a start and a size, in braces.
+fn ram(folder: &str) -> Result<Vec<Range<u64>>, HypError> {
+    let file = format!("{folder}/platform.c");
+    let text = sources::text(&file).unwrap_or_default();
+    let list = text.split_once(".ram = {{").map_or("", |(_, rest)| rest);
+    let list = list.split_once("}}").map_or("", |(list, _)| list);
+    let piece = |piece: &str| {
+        let (start, size) = piece.split_once(',')?;
+        let start = number(start)?;
+        Some(start..start + number(size)?)
+    };
+    let pieces: Option<Vec<_>> = list.split("}, {").map(piece).collect();
+    pieces.ok_or_else(|| {
+        HypError::Failed(format!(
+            "{file}: found no `.ram = {{{{start, size}}, ...}}`"
+        ))
+    })
+}
+
 /// The number that follows `key`, decimal or hexadecimal.
 fn number_after(text: &str, key: &str) -> Option<u64> {
     let (_, rest) = text.split_once(key)?;
-    let word = rest.trim_start().split([',', '\n', ' ']).next()?;
+    number(rest.trim_start().split([',', '\n', ' ']).next()?)
+}
+
+fn number(word: &str) -> Option<u64> {
+    let word = word.trim();
     match word.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).ok(),
         None => word.parse().ok(),
@@ -115,7 +138,8 @@ mod tests {
         assert_eq!(board.cores, 4);
         assert_eq!(board.gic, Gic::V3);
         assert_eq!(Board::named(QEMU_VIRT_GICV2).unwrap().gic, Gic::V2);
-        assert_eq!(board.ram, 0x4000_0000..0x8000_0000);
+        let ram = 0x4000_0000..0x8000_0000;
+        assert_eq!(board.ram, std::slice::from_ref(&ram));
         assert_eq!(board.link, 0x4020_0000);
         assert_eq!(board.reserved, 0x4000_0000..0x4100_0000);
     }

@@ -117,7 +117,7 @@ pub(crate) fn command_line(board: &Board) -> String {
 }
 
 fn arguments(board: &Board) -> Vec<String> {
-    let ram_bytes = board.ram.end - board.ram.start;
+    let ram_bytes: u64 = board.ram.iter().map(|ram| ram.end - ram.start).sum();
     let words = format!(
         "-M virt,virtualization=on,gic-version={gic} -cpu cortex-a53 -smp {cores} -m {all}M \
          -object memory-backend-ram,id=ram,size={rest} \

@@ -12,7 +12,8 @@ pub const TRACE_BYTES: u64 = Ram::ALIGNMENT;
 
 /// The trace is at the end of the RAM, where QEMU has a file in its place.
 pub fn trace(board: &Board) -> Range<u64> {
-    board.ram.end - TRACE_BYTES..board.ram.end
+    let end = board.ram.last().map_or(0, |ram| ram.end);
+    end - TRACE_BYTES..end
 }
 
 /// The address in the machine of each VM's RAM, in their order: the one that it asks
@@ -60,13 +61,14 @@ fn check_asked(
     taken: &[Range<u64>],
 ) -> Result<(), HypError> {
     let shown = |range: &Range<u64>| format!("{:#x} to {:#x}", range.start, range.end);
-    if range.start < board.ram.start || range.end > board.ram.end {
+    if !is_in(range, board) {
+        let ram: Vec<String> = board.ram.iter().map(shown).collect();
         return Err(HypError::Failed(format!(
             "the RAM of `{}` is {}, but that of {} is {}",
             vm.name,
             shown(range),
             board.name,
-            shown(&board.ram)
+            ram.join(" and ")
         )));
     }
     match taken.iter().find(|other| overlap(range, other)) {
@@ -82,15 +84,22 @@ fn check_asked(
 
 fn first_free(size_bytes: u64, board: &Board, taken: &[Range<u64>]) -> Option<u64> {
     let after_taken = taken.iter().map(|range| range.end);
-    let mut candidates: Vec<u64> = std::iter::once(board.ram.start)
+    let starts = board.ram.iter().map(|ram| ram.start);
+    let mut candidates: Vec<u64> = starts
         .chain(after_taken)
         .map(|address| address.next_multiple_of(Ram::ALIGNMENT))
         .collect();
     candidates.sort_unstable();
     candidates.into_iter().find(|&address| {
         let range = address..address.saturating_add(size_bytes);
-        range.end <= board.ram.end && !taken.iter().any(|other| overlap(&range, other))
+        is_in(&range, board) && !taken.iter().any(|other| overlap(&range, other))
     })
+}
+
+/// Whether a range is in one piece of the RAM.
+fn is_in(range: &Range<u64>, board: &Board) -> bool {
+    let within = |ram: &Range<u64>| ram.start <= range.start && range.end <= ram.end;
+    board.ram.iter().any(within)
 }
 
 fn no_room(vm: &Vm, ram: &Ram, board: &Board) -> String {
@@ -154,7 +163,7 @@ mod tests {
                     prop_assert!(ram.address.is_none_or(|asked| asked == address));
                     prop_assert_eq!(address % Ram::ALIGNMENT, 0);
                     let range = address..address + ram.size_bytes;
-                    prop_assert!(board.ram.start <= range.start && range.end <= board.ram.end);
+                    prop_assert!(is_in(&range, &board));
                     prop_assert!(!ranges.iter().any(|other| overlap(&range, other)));
                     ranges.push(range);
                 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * From the firmware to start(): at EL2, MMU and caches off. The first core also clears our data
- * and builds the translation tables; the others come here when it turns them on (PSCI CPU_ON).
+ * and builds the translation tables; the others come here when it turns them on (firmware.h).
  */
 #include "sysreg.h"
 

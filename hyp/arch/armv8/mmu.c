@@ -3,6 +3,7 @@
 
 #include "../../core/config.h"
 #include "../../core/platform.h"
+#include "firmware.h"
 #include "gic.h"
 #include "tables.h"
 
@@ -33,6 +34,7 @@ void mmu_build(void) {
         tables_map(root, trace->address, trace->address, trace->size, NORMAL | EXECUTE_NEVER);
     map_device(platform.uart, PAGE_BYTES);
     gic_map(map_device);
+    firmware_map(map_device);
 }
 
 void mmu_enable(void) {

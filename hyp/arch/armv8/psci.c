@@ -1,57 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * Power State Coordination Interface (Arm DEN 0022), on both sides: the guests' calls, of which
- * those of one VM never reach another, and our own to the firmware.
+ * Guests' calls of the Power State Coordination Interface (Arm DEN 0022): those of one VM never
+ * reach another, nor the firmware.
  */
 #include "psci.h"
 
 #include "../../core/arch.h"
 #include "../../core/hypercall.h"
-#include "../../core/platform.h"
-
-/* DEN 0022 5.1: function identifiers; those with a 64 bit form have SMCCC_64 there. */
-#define PSCI_VERSION 0x84000000U
-#define PSCI_CPU_OFF 0x84000002U
-#define PSCI_CPU_ON 0x84000003U
-#define PSCI_AFFINITY_INFO 0x84000004U
-#define PSCI_MIGRATE_INFO_TYPE 0x84000006U
-#define PSCI_SYSTEM_OFF 0x84000008U
-#define PSCI_SYSTEM_RESET 0x84000009U
-#define PSCI_FEATURES 0x8400000aU
-
-/* DEN 0022 5.2: results. */
-#define PSCI_SUCCESS 0U
-#define PSCI_INVALID_PARAMETERS ((uint64_t)-2)
-#define PSCI_ALREADY_ON ((uint64_t)-4)
-#define PSCI_VERSION_1_0 0x00010000U
-#define PSCI_NOT_TRUSTED_OS 2U /* of MIGRATE_INFO_TYPE: nothing to migrate */
-#define PSCI_AFFINITY_ON 0U
-#define PSCI_AFFINITY_OFF 1U
-#define PSCI_AFFINITY_PENDING 2U
-
-static uint64_t firmware(uint64_t function, uint64_t a, uint64_t b, uint64_t c) {
-    register uint64_t x0 __asm__("x0") = function;
-    register uint64_t x1 __asm__("x1") = a;
-    register uint64_t x2 __asm__("x2") = b;
-    register uint64_t x3 __asm__("x3") = c;
-    /* DEN 0028 2.6: x4 to x17 may change. */
-    __asm__ volatile("smc #0"
-                     : "+r"(x0), "+r"(x1), "+r"(x2), "+r"(x3)
-                     :
-                     : "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15",
-                       "x16", "x17", "memory");
-    return x0;
-}
-
-bool psci_core_on(uint32_t core, uint64_t entry) {
-    return firmware(PSCI_CPU_ON | SMCCC_64, platform.affinity[core], entry, core) == PSCI_SUCCESS;
-}
-
-_Noreturn void arch_power_off(void) {
-    firmware(PSCI_SYSTEM_OFF, 0, 0, 0);
-    for (;;)
-        __asm__ volatile("wfi");
-}
 
 /* The vCPU that a guest means: affinity 0 is its number, see VMPIDR_EL2 in trap.c. */
 static struct vcpu *vcpu_of_affinity(struct vm *vm, uint64_t affinity) {

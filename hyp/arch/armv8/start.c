@@ -4,27 +4,34 @@
 #include "../../core/console.h"
 #include "../../core/platform.h"
 #include "../../core/trace.h"
+#include "../../core/uart.h"
+#include "firmware.h"
 #include "gic.h"
 #include "guest.h"
-#include "psci.h"
 #include "sysreg.h"
 
 /* One for each core; see boot.S. */
 char stacks[MAX_CORES * STACK_SIZE] __attribute__((aligned(16)));
 
-extern char secondary_start[];
-
 _Noreturn void start(uint64_t core);
 
 static void start_machine(void) {
+    uart_init();
     print("ringfence: %s, %u cores, %u VMs\n", platform.name, (uint64_t)platform.cores,
           (uint64_t)machine_config.vms);
     gic_init();
     vm_init_all();
     trace_init();
     for (uint32_t core = 1; core < platform.cores; core++)
-        if (!psci_core_on(core, (uintptr_t)secondary_start))
+        if (!firmware_core_on(core))
             print("ringfence: core %u does not start\n", (uint64_t)core);
+}
+
+void arch_power_off(void) {
+    uart_drain();
+    firmware_power_off();
+    for (;;)
+        __asm__ volatile("wfi");
 }
 
 void start(uint64_t core) {

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 ARCH := armv8
 GIC := gicv3
+UART := pl011
+FIRMWARE := psci
 # Behind the device tree that QEMU puts at the start of the memory.
 LINK_ADDRESS := 0x40200000
