@@ -19,14 +19,14 @@ KERNEL_TESTS := $(patsubst tests/kernel/test_%.py,%,$(wildcard tests/kernel/test
 LONGEST := gangs run enforce units groups
 GUEST_TESTS := $(foreach test,$(LONGEST) $(filter-out harness $(LONGEST),$(KERNEL_TESTS)),\
         $(addprefix guest-test-$(test)-,$(or $(RINGFENCE_ARCHITECTURES),arm64 amd64)))
-C_FILES = $(shell git ls-files '*.c' '*.h')
+C_FILES = $(shell git ls-files '*.c' '*.h' '*.cpp' '*.hpp')
 SHELL_FILES = $(shell git ls-files ':!fuzz/corpus' | xargs -r awk \
         'FNR == 1 && /^.!.*sh$$/ || FNR == 2 && /shellcheck shell=/ {print FILENAME} FNR == 2 {nextfile}')
 
 .PHONY: help demo demo-live test setup-demo setup-test build built format format-check lint unit explore \
         proofs mutants side-by-side page-test trace-test kernel-test hyp-test hyp-overhead hyp-throughput \
         hyp-latency test-kernels fuzz bounds bench calibration results results-check framework \
-        overhead operation-counts docs generate clean $(GUEST_TESTS)
+        overhead operation-counts ar-hud-test docs generate clean $(GUEST_TESTS)
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -117,6 +117,9 @@ mutants: setup-test ## Break the policy core in every listed way; writes docs/sr
 
 fuzz: ## Fuzz every parser; needs nightly Rust and cargo-fuzz
 	@tools/fuzz $(FUZZ_SECONDS)
+
+ar-hud-test: ## Build the case study AR-HUD and test it; not part of `make test`
+	@$(MAKE) --no-print-directory -C casestudies/ar-hud test
 
 bounds: ## Simulated responses against the bounds of the analysis, over 10,000 random task sets
 	@$(WITH) RINGFENCE_TASK_SETS=10000 RINGFENCE_MEMORY_SETS=100 cargo test --release --locked \

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* Two cameras made into an ideal pair: no distortion, rows that match. */
+#pragma once
+
+#include "camera.hpp"
+
+namespace ar_hud {
+
+struct StereoImages {
+    cv::Mat left; /* 8 bit grey */
+    cv::Mat right;
+};
+
+class StereoRig {
+  public:
+    StereoRig(const Camera &left, const Camera &right);
+
+    StereoImages rectify(const StereoImages &raw) const;
+
+    /* Of both rectified images, in pixels. */
+    double focal_length = 0;
+    Eigen::Vector2d principal_point = Eigen::Vector2d::Zero();
+    double baseline_m = 0;
+    Pose body_from_left = Pose::Identity(); /* the rectified left camera */
+    cv::Size size;
+
+    Eigen::Vector2d project(const Eigen::Vector3d &point_in_left) const;
+    /* The point at a pixel of the left image whose match is `disparity` pixels further left. */
+    Eigen::Vector3d triangulate(const Eigen::Vector2d &pixel, double disparity) const;
+
+  private:
+    /* Where each rectified pixel is in the raw image: fixed-point maps of cv::remap. */
+    cv::Mat left_map, left_weights, right_map, right_weights;
+};
+
+} // namespace ar_hud
