@@ -19,6 +19,9 @@ KERNEL_TESTS := $(patsubst tests/kernel/test_%.py,%,$(wildcard tests/kernel/test
 LONGEST := gangs run enforce units groups
 GUEST_TESTS := $(foreach test,$(LONGEST) $(filter-out harness $(LONGEST),$(KERNEL_TESTS)),\
         $(addprefix guest-test-$(test)-,$(or $(RINGFENCE_ARCHITECTURES),arm64 amd64)))
+HYP_TESTS := $(patsubst tests/hyp/test_%.py,hyp-test-%,$(wildcard tests/hyp/test_*.py))
+# For what keeps one processor busy, as a guest does.
+SIDE_BY_SIDE = $(MAKE) --no-print-directory --jobs=2 --output-sync=target
 C_FILES = $(shell git ls-files '*.c' '*.h' '*.cpp' '*.hpp')
 SHELL_FILES = $(shell git ls-files ':!fuzz/corpus' | xargs -r awk \
         'FNR == 1 && /^.!.*sh$$/ || FNR == 2 && /shellcheck shell=/ {print FILENAME} FNR == 2 {nextfile}')
@@ -26,7 +29,7 @@ SHELL_FILES = $(shell git ls-files ':!fuzz/corpus' | xargs -r awk \
 .PHONY: help demo demo-live test setup-demo setup-test build built format format-check lint unit explore \
         proofs mutants side-by-side page-test trace-test kernel-test hyp-test hyp-overhead hyp-throughput \
         hyp-latency test-kernels fuzz bounds bench calibration results results-check framework \
-        overhead operation-counts ar-hud-test docs generate clean $(GUEST_TESTS)
+        overhead operation-counts ar-hud-test docs generate clean harness-test guest-tests $(GUEST_TESTS) $(HYP_TESTS)
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -42,7 +45,7 @@ demo: setup-demo build ## Run the main job: a steering network next to memory ho
 demo-live: setup-demo build ## The same question on this machine: a victim alone, beside a hog, under ringfence; needs root
 	@python3 tools/demo-live
 
-test: setup-test format-check lint proofs unit side-by-side kernel-test hyp-test ## Everything that must pass
+test: setup-test format-check lint proofs unit side-by-side harness-test guest-tests ## Everything that must pass
 	@echo "make test: all passed"
 
 setup-demo:
@@ -78,9 +81,8 @@ explore: ## Property tests on new random cases, PROPTEST_CASES of each; not part
 proofs: ## Prove the policy core with Frama-C WP and Z3
 	@$(WITH) $(MAKE) --no-print-directory -C policy prove
 
-# Each of these keeps one processor busy.
 side-by-side:
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target results-check page-test trace-test
+	@$(SIDE_BY_SIDE) results-check page-test trace-test
 
 page-test: ## Read the reports with readers that are not ours: Chromium, Perfetto's definitions
 	@$(WITH) tests/report/run
@@ -88,17 +90,24 @@ page-test: ## Read the reports with readers that are not ours: Chromium, Perfett
 trace-test: ## The checker of kernel traces: schedules with and without faults, real samples
 	@$(WITH) python3 -m unittest discover -s tests/sched-trace
 
-kernel-test: built ## Gangs on one real kernel of each architecture, in QEMU
-	@$(WITH) python3 -m unittest discover -s tests/kernel -p test_harness.py
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target $(GUEST_TESTS)
+kernel-test: harness-test built ## Gangs on one real kernel of each architecture, in QEMU
+	@$(SIDE_BY_SIDE) $(GUEST_TESTS)
 
-# A guest keeps one processor busy.
+hyp-test: built ## The hypervisor in QEMU: reservations to the line, faults contained, Linux on 1 and 2 vCPUs
+	@$(SIDE_BY_SIDE) $(HYP_TESTS)
+
+guest-tests: built
+	@$(SIDE_BY_SIDE) $(GUEST_TESTS) $(HYP_TESTS)
+
+harness-test:
+	@$(WITH) python3 -m unittest discover -s tests/kernel -p test_harness.py
+
 $(GUEST_TESTS): guest-test-%:
 	@$(WITH) RINGFENCE_ARCHITECTURES=$(lastword $(subst -, ,$*)) RINGFENCE_BUILT=$(BUILT) \
 	    python3 -m unittest discover -v -s tests/kernel -p test_$(firstword $(subst -, ,$*)).py
 
-hyp-test: ## The hypervisor in QEMU: reservations to the line, faults contained, Linux on 1 and 2 vCPUs
-	@$(WITH) RINGFENCE_BUILT=$(BUILT) python3 -m unittest discover -s tests/hyp
+$(HYP_TESTS): hyp-test-%:
+	@$(WITH) RINGFENCE_BUILT=$(BUILT) python3 -m unittest discover -v -s tests/hyp -p test_$*.py
 
 hyp-overhead: setup-test ## What a reservation costs a guest; writes docs/src/results/hyp-overhead.md
 	@$(WITH) tests/hyp/overhead
