@@ -5,9 +5,27 @@
  */
 #include "sysreg.h"
 
+/* From the start of the memory to where we are linked to, on all boards. */
+#define IMAGE_OFFSET 0x200000
+
+/*
+ * What boot loaders want to see of a raw image (Linux, Documentation/arch/arm64/booting.rst): how
+ * far behind the start of the memory it is to be, and how long it is. Whoever appends to it sets
+ * that anew.
+ */
 .section .text.boot, "ax"
 .global _start
 _start:
+    b begin
+    .long 0
+    .quad IMAGE_OFFSET
+    .quad image_size
+    .quad 0                     /* flags: little-endian, not where it pleases */
+    .quad 0, 0, 0
+    .ascii "ARM\x64"
+    .long 0
+
+begin:
     msr daifset, #15
     /* Nothing stale may be in a cache when caches are turned on. */
     adrp x0, image_data

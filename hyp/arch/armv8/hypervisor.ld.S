@@ -17,5 +17,6 @@ SECTIONS
     .bss : { *(.bss .bss.*) *(COMMON) }
     . = ALIGN(4096);
     image_end = .;
+    image_size = image_end - image_start;
     /DISCARD/ : { *(.comment) *(.note*) *(.eh_frame*) }
 }
