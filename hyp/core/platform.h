@@ -25,6 +25,8 @@ struct platform {
     uint64_t cpu_interface;  /* GICv2: GICC, GICH, GICV */
     uint64_t virtual_control;
     uint64_t virtual_cpu_interface;
+    uint64_t spin_table; /* firmware raspberry-pi: a word a core; what turns the machine off */
+    uint64_t power_manager;
     uint32_t period_interrupt;      /* of the EL2 timer, CNTHP */
     uint32_t guest_timer_interrupt; /* of the virtual timer, CNTV */
     uint32_t maintenance_interrupt; /* of the virtual interrupt interface */

@@ -8,14 +8,17 @@ With `exact` (as it is by default) all clocks advance with the instructions that
 executes, of all cores together, so that two runs print the same bytes.
 """
 
+import functools
 import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,14 +26,36 @@ sys.path += [str(ROOT / "tests/kernel"), str(ROOT / "hyp/guests/linux")]
 
 import debian  # noqa: E402
 import device_tree  # noqa: E402
+import emulator  # noqa: E402
 import initramfs  # noqa: E402
 
 HYP = ROOT / "hyp"
 GUESTS = ("writer", "intruder", "spinner", "manager", "waiter")
 QEMU = "qemu-system-aarch64"
-# The version of the interrupt controller that each platform has.
-PLATFORMS = {"qemu-virt": 3, "qemu-virt-gicv2": 2}
-MACHINE = ["-cpu", "cortex-a53", "-smp", "4", "-m", "1G"]
+
+
+@dataclass(frozen=True)
+class Platform:
+    """How QEMU emulates a platform of hyp/platform, and what it boots there."""
+
+    gic_version: int
+    arguments: str
+    image: str = "ringfence.elf"
+    # Who has the inputs of its interrupt controller, from interrupt 32 on.
+    lines: str = ""
+
+    def machine(self):
+        return self.arguments.split()[1].split(",")[0]
+
+
+VIRT = "-M virt,virtualization=on,gic-version={} -cpu cortex-a53 -smp 4 -m 1G"
+# Boards boot raw images; QEMU has no ZCU104, but one with the same chip.
+PLATFORMS = {
+    "qemu-virt": Platform(3, VIRT.format(3)),
+    "qemu-virt-gicv2": Platform(2, VIRT.format(2)),
+    "zcu104": Platform(2, "-M xlnx-zcu102,virtualization=on -smp 4 -m 2G", "ringfence.bin", "/machine/soc/gic"),
+    "raspberry-pi-4": Platform(2, "-M raspi4b", "ringfence.bin", "/machine/soc/peripherals"),
+}
 EXACT = ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off"]
 # Cores run in turns, which end when a core sets a timer and else at the next timer of any: one that
 # is busy and sets none would take the whole periods of those that have just set theirs. A device's
@@ -65,8 +90,16 @@ def build(config, settings, into, *, platform="qemu-virt", trace=False):
     made = subprocess.run(command, capture_output=True, text=True, check=False)
     if made.returncode != 0:
         raise MachineError(f"the hypervisor is not built for {config} with {flags}:\n{made.stderr}")
-    for file in (f"{config}/ringfence.elf", *(f"guests/{name}.bin" for name in GUESTS)):
+    for file in (f"{config}/ringfence.elf", f"{config}/ringfence.bin", *(f"guests/{name}.bin" for name in GUESTS)):
         shutil.copy(f"{built.name}/{file}", into)
+
+
+@functools.cache
+def qemu_for(platform):
+    """How to call a QEMU that emulates it: this machine's own, or else the newer one that Debian offers."""
+    listed = subprocess.run([QEMU, "-M", "help"], capture_output=True, text=True, check=False).stdout
+    has_machine = any(line.startswith(f"{PLATFORMS[platform].machine()} ") for line in listed.splitlines())
+    return (QEMU,) if has_machine else emulator.backported("arm64")
 
 
 def init(script):
@@ -78,6 +111,44 @@ def init(script):
     )
 
 
+class HeldLine:
+    """A shared interrupt's line that is held up from outside, as its device would, until something was printed."""
+
+    def __init__(self, folder, line, until):
+        self.path = f"{folder}/qtest"
+        self.line = line
+        self.until = until
+        self.connection = None
+
+    def arguments(self):
+        """QEMU waits for us before it begins."""
+        return ["-qtest", f"unix:{self.path},server=on", "-qtest-log", "none"]
+
+    def begin(self, process):
+        while self.connection is None and process.poll() is None:
+            try:
+                self.connection = socket.socket(socket.AF_UNIX)
+                self.connection.connect(self.path)
+            except OSError:
+                self.end()
+                time.sleep(POLL_S)
+        self.set(1)
+
+    def set(self, level):
+        if self.connection:
+            self.connection.sendall(f"set_irq_in {self.line} {level}\n".encode())
+
+    def look(self, printed):
+        if self.connection and re.search(self.until, printed, re.MULTILINE):
+            self.set(0)
+            self.end()
+
+    def end(self):
+        if self.connection:
+            self.connection.close()
+            self.connection = None
+
+
 class Machine:
     """A built machine; `close` removes its files."""
 
@@ -86,9 +157,11 @@ class Machine:
             raise MachineError(f"{QEMU} is not installed; `tools/setup test` does it")
         self.folder = Path(tempfile.mkdtemp(prefix="hyp-"))
         build(config, settings or {}, self.folder, platform=platform, trace=trace)
-        self.gic_version = PLATFORMS[platform]
+        self.platform = PLATFORMS[platform]
+        self.qemu = qemu_for(platform)
         self.exact = exact
         self.loaded = []
+        self.held = None
 
     def close(self):
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -106,7 +179,7 @@ class Machine:
         contents = {"/init": initramfs.text(init(script), 0o755), "/bin/busybox": initramfs.read(busybox)}
         initrd = initramfs.archive(contents)
         tree = device_tree.of_guest(
-            gicv3=self.gic_version == 3, vcpus=vcpus, memory=LINUX_GUEST, memory_bytes=LINUX_BYTES, initrd=LINUX_GUEST + INITRD,
+            gicv3=self.platform.gic_version == 3, vcpus=vcpus, memory=LINUX_GUEST, memory_bytes=LINUX_BYTES, initrd=LINUX_GUEST + INITRD,
             initrd_bytes=len(initrd), arguments=arguments,
         )
         (self.folder / "initrd").write_bytes(initrd)
@@ -116,11 +189,17 @@ class Machine:
         self.load(self.folder / "tree", LINUX + DEVICE_TREE)
         return self
 
+    def with_held_line(self, number, until):
+        """Of the interrupt with that number from 32 on; until the console has printed what a regular expression says."""
+        self.held = HeldLine(self.folder, f"{self.platform.lines} unnamed-gpio-in {number}", until)
+        return self
+
     def command(self):
-        machine = f"virt,virtualization=on,gic-version={self.gic_version}"
-        command = [QEMU, "-M", machine, *MACHINE, *(EXACT + TURNS if self.exact else []), "-nodefaults", "-no-user-config"]
+        command = [*self.qemu, *self.platform.arguments.split(), *(EXACT + TURNS if self.exact else [])]
+        command += ["-nodefaults", "-no-user-config"]
         command += ["-display", "none", "-serial", f"file:{self.folder}/console"]
-        return [*command, "-kernel", str(self.folder / "ringfence.elf"), *self.loaded]
+        command += self.held.arguments() if self.held else []
+        return [*command, "-kernel", str(self.folder / self.platform.image), *self.loaded]
 
     def run(self, *, until=None, timeout_s=60):
         """Boots and waits until the machine is off, or has printed what a regular expression says."""
@@ -133,8 +212,12 @@ class Machine:
         )
         started = time.monotonic()
         try:
+            if self.held:
+                self.held.begin(process)
             while process.poll() is None:
                 printed = console.read_text(encoding="utf-8", errors="replace")
+                if self.held:
+                    self.held.look(printed)
                 if until and re.search(until, printed, re.MULTILINE):
                     return printed.replace("\r", "")
                 if time.monotonic() - started > timeout_s:
@@ -143,6 +226,8 @@ class Machine:
             if process.returncode != 0:
                 raise MachineError(f"QEMU failed: {process.stderr.read().decode()}")
         finally:
+            if self.held:
+                self.held.end()
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()

@@ -141,7 +141,11 @@ mod tests {
     }
 
     fn placed(vms: &[Vm]) -> Result<Vec<u64>, HypError> {
-        let board = Board::named(QEMU_VIRT).unwrap();
+        placed_on(QEMU_VIRT, vms)
+    }
+
+    fn placed_on(board: &str, vms: &[Vm]) -> Result<Vec<u64>, HypError> {
+        let board = Board::named(board).unwrap();
         place(&vms.iter().collect::<Vec<_>>(), &board)
     }
 
@@ -178,6 +182,29 @@ mod tests {
             placed(&vms).unwrap(),
             [0x4200_0000, 0x4100_0000, 0x4300_0000]
         );
+    }
+
+    /// The first 2 MiB are firmware's, then comes the hypervisor; the VideoCore's memory is a hole.
+    #[test]
+    fn what_is_not_ours_of_a_board_s_memory_stays_so() {
+        let vms = [vm(512, None), vm(512, None), vm(256, None)];
+        let places = placed_on("raspberry-pi-4", &vms).unwrap();
+        assert_eq!(places, [0x0100_0000, 0x4000_0000, 0x2100_0000]);
+        for (board, address, said) in [
+            ("raspberry-pi-4", 0, "is 0x200000 to 0x3b400000 and 0x400"),
+            ("raspberry-pi-4", 0x3b20_0000, "is 0x200000 to 0x3b400000"),
+            (
+                "raspberry-pi-4",
+                0xfc00_0000,
+                "and 0x40000000 to 0xfc000000",
+            ),
+            ("raspberry-pi-4", 0x0020_0000, "is the hypervisor's"),
+            ("zcu104", 0, "is 0x200000 to 0x7fe00000"),
+            ("zcu104", 0x7fe0_0000, "is 0x200000 to 0x7fe00000"),
+        ] {
+            let error = placed_on(board, &[vm(4, Some(address))]).unwrap_err();
+            assert!(error.to_string().contains(said), "{error}");
+        }
     }
 
     #[test]
