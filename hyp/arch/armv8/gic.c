@@ -6,8 +6,8 @@
 #include "../../core/console.h"
 #include "../../core/platform.h"
 #include "../../core/regulate.h"
+#include "counter.h"
 #include "gic_hardware.h"
-#include "pmu.h"
 #include "sysreg.h"
 #include "vgic.h"
 
@@ -25,7 +25,7 @@ static void handle(struct vcpu *vcpu, uint32_t acknowledged) {
     if (vcpu && interrupt == platform.period_interrupt) {
         regulate_period(vcpu);
     } else if (vcpu && interrupt == platform.counter_interrupt[vcpu->core]) {
-        pmu_clear_overflow();
+        counter_clear_overflow();
         regulate_overflow(vcpu);
     } else if (vcpu && interrupt == platform.guest_timer_interrupt) {
         vgic_set_pending(vcpu, interrupt);

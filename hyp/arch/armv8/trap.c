@@ -6,9 +6,9 @@
 #include "../../core/arch.h"
 #include "../../core/console.h"
 #include "../../core/hypercall.h"
+#include "counter.h"
 #include "gic.h"
 #include "guest.h"
-#include "pmu.h"
 #include "sysreg.h"
 #include "vgic.h"
 #include "vuart.h"
@@ -66,7 +66,7 @@ static bool is_pmu(uint64_t iss) {
 static void system_register(struct vcpu *vcpu, struct registers *registers, uint64_t iss) {
     uint64_t value = register_read(registers, ISS_RT(iss));
     if (ISS_SYSREG(iss) == SYSREG_PMSWINC && !ISS_IS_READ(iss))
-        pmu_software_increment(value);
+        counter_software_increment(value);
     else if (!is_pmu(iss) &&
              (ISS_IS_READ(iss) || !vgic_system_register(vcpu, ISS_SYSREG(iss), value)))
         fault(vcpu, registers, "a system register that it may not access");
