@@ -28,7 +28,7 @@ SHELL_FILES = $(shell git ls-files ':!fuzz/corpus' | xargs -r awk \
 
 .PHONY: help demo demo-live test setup-demo setup-test build built format format-check lint unit explore \
         proofs mutants side-by-side page-test trace-test kernel-test hyp-test hyp-overhead hyp-throughput \
-        hyp-latency test-kernels fuzz bounds bench calibration results results-check framework \
+        hyp-latency hyp-bus-events test-kernels fuzz bounds bench calibration results results-check framework \
         overhead operation-counts ar-hud-test docs generate clean harness-test guest-tests $(GUEST_TESTS) $(HYP_TESTS)
 
 help: ## List the commands
@@ -117,6 +117,9 @@ hyp-throughput: setup-test ## Lines by budget and period; writes docs/src/result
 
 hyp-latency: setup-test ## How late a guest's interrupts are; writes docs/src/results/hyp-latency.md
 	@$(WITH) tests/hyp/latency.py
+
+hyp-bus-events: setup-test ## Budgets of bus traffic by a plugin of QEMU's; writes docs/src/results/hyp-bus-events.md
+	@$(WITH) tests/hyp/bus.py
 
 test-kernels: export RINGFENCE_KERNELS ?= spread
 test-kernels: setup-test kernel-test ## All kernel tests, on the oldest and newest usable Debian kernels of each architecture, too

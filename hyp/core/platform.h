@@ -30,6 +30,7 @@ struct platform {
     uint32_t period_interrupt;      /* of the EL2 timer, CNTHP */
     uint32_t guest_timer_interrupt; /* of the virtual timer, CNTV */
     uint32_t maintenance_interrupt; /* of the virtual interrupt interface */
+    uint64_t bus_monitor;           /* counts and interrupts in place of the PMU, if it is not 0 */
     /* Of each core's PMU: the same private interrupt everywhere, or a shared one for each. */
     uint32_t counter_interrupt[MAX_CORES];
     uint32_t memory_event; /* PMU event that reservations count */

@@ -30,7 +30,7 @@ import emulator  # noqa: E402
 import initramfs  # noqa: E402
 
 HYP = ROOT / "hyp"
-GUESTS = ("writer", "intruder", "spinner", "manager", "waiter")
+GUESTS = ("writer", "intruder", "spinner", "manager", "waiter", "walker")
 QEMU = "qemu-system-aarch64"
 
 
@@ -53,6 +53,7 @@ VIRT = "-M virt,virtualization=on,gic-version={} -cpu cortex-a53 -smp 4 -m 1G"
 PLATFORMS = {
     "qemu-virt": Platform(3, VIRT.format(3)),
     "qemu-virt-gicv2": Platform(2, VIRT.format(2)),
+    "qemu-virt-bus": Platform(3, VIRT.format(3)),
     "zcu104": Platform(2, "-M xlnx-zcu102,virtualization=on -smp 4 -m 2G", "ringfence.bin", "/machine/soc/gic"),
     "raspberry-pi-4": Platform(2, "-M raspi4b", "ringfence.bin", "/machine/soc/peripherals"),
 }

@@ -33,6 +33,8 @@ void mmu_build(void) {
     if (trace->size % REGION_ALIGNMENT == 0)
         tables_map(root, trace->address, trace->address, trace->size, NORMAL | EXECUTE_NEVER);
     map_device(platform.uart, PAGE_BYTES);
+    if (platform.bus_monitor)
+        map_device(platform.bus_monitor, PAGE_BYTES);
     gic_map(map_device);
     firmware_map(map_device);
 }
