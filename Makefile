@@ -110,7 +110,7 @@ $(HYP_TESTS): hyp-test-%:
 	@$(WITH) RINGFENCE_BUILT=$(BUILT) python3 -m unittest discover -v -s tests/hyp -p test_$*.py
 
 hyp-overhead: setup-test ## What a reservation costs a guest; writes docs/src/results/hyp-overhead.md
-	@$(WITH) tests/hyp/overhead
+	@$(WITH) tests/hyp/overhead.py
 
 hyp-throughput: setup-test ## Lines by budget and period; writes docs/src/results/hyp-throughput.md
 	@$(WITH) tests/hyp/throughput.py
