@@ -226,6 +226,59 @@ fn a_plan_shows_the_table_and_the_command() {
 }
 
 #[test]
+fn a_board_is_planned_and_built_and_not_run() {
+    let folder = scratch();
+    let scenario = fs::read_to_string(house().join(WRITER)).unwrap();
+    let scenario = scenario.replace("qemu-virt.toml", "zcu104");
+    fs::write(folder.path().join("board.toml"), scenario).unwrap();
+
+    let planned = ringfence(folder.path(), "plan --target hyp board.toml").expect(0);
+    for said in [
+        ".address = 0x1000000, .size = 0x200000",
+        "`ringfence hyp image --format raw`",
+    ] {
+        assert!(planned.stdout.contains(said), "{said}: {}", planned.stdout);
+    }
+    let planned = ringfence(folder.path(), "plan --target hyp --json board.toml").expect(0);
+    assert!(planned.json()["images"][0]["command"].is_null());
+
+    let refused = ringfence(folder.path(), "run --target hyp board.toml").expect(4);
+    let said = "QEMU does not have its counters; the nearest that works is the platform file \
+                scenarios/hyp/qemu-virt-gicv2.toml";
+    assert!(refused.stderr.contains(said), "{}", refused.stderr);
+    // Nothing was begun.
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+
+    let image = "hyp image --case reserved --format raw -o board.img board.toml";
+    let built = ringfence(folder.path(), image);
+    if built.code == 4 {
+        return;
+    }
+    built.expect(0);
+    let image = fs::read(folder.path().join("board.img")).unwrap();
+    assert_eq!(image[56..60], *b"ARM\x64");
+    assert_eq!(image[16..24], (image.len() as u64).to_le_bytes());
+}
+
+#[test]
+fn the_board_that_is_nearest_runs() {
+    let folder = scratch();
+    let platform = house().join("scenarios/hyp/qemu-virt-gicv2.toml");
+    let scenario = fs::read_to_string(house().join(WRITER)).unwrap();
+    let scenario = scenario.replace("qemu-virt.toml", &platform.display().to_string());
+    let path = folder.path().join("writer.toml");
+    fs::write(&path, scenario).unwrap();
+    let record = folder.path().join("run.rfr");
+    if let Some(ran) = with_machine(&format!(
+        "run --target hyp -q -o {} {}",
+        record.display(),
+        path.display()
+    )) {
+        ran.expect(0);
+    }
+}
+
+#[test]
 fn what_the_hypervisor_cannot_do_is_refused_with_the_reason() {
     let gangs = ringfence(&house(), "run --target hyp scenarios/demo.toml").expect(4);
     assert!(

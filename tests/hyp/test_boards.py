@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 """Images of real boards, on what of them QEMU emulates: all but what is counted, as QEMU counts no accesses."""
 
+import os
 import re
+import subprocess
 import tempfile
 import unittest
 from pathlib import Path
 
 import test_containment
-from machine import HYP, PLATFORMS, WRITER, Machine, build, qemu_for  # it finds the modules of the kernel tests
+import test_linux
+from machine import HYP, PLATFORMS, ROOT, WRITER, Machine, build, qemu_for  # it finds the modules of the kernel tests
 
 import debian  # isort: skip
+import matrix  # isort: skip
 
 CORES = range(4)
 PERIODS = 20
@@ -62,6 +66,24 @@ class OfBoard:
         self.assertGreaterEqual(int(refills[1]), PERIODS * 4, console)
         self.assertIn("no VM is left, the machine is turned off", console)
 
+    def test_an_image_of_a_scenario_boots(self):
+        """As `ringfence hyp image` writes it: one file, with all guests in it."""
+        ringfence = Path(os.environ.get("RINGFENCE_BUILT", ROOT / "target/debug"), "ringfence")
+        if not ringfence.exists():
+            self.skipTest(f"{ringfence} is not built; `make built` does it")
+        machine = self.machine("writers", {})
+        scenario = (ROOT / "scenarios/hyp/writer.toml").read_text(encoding="utf-8")
+        (machine.folder / "writer.toml").write_text(scenario.replace("qemu-virt.toml", self.platform), encoding="utf-8")
+        command = [ringfence, "hyp", "image", "--case", "reserved", "--format", "raw", "-o", "ringfence.bin", "writer.toml"]
+        built = subprocess.run(command, cwd=machine.folder, capture_output=True, text=True, check=False)
+        self.assertEqual(built.returncode, 0, built.stderr)
+        console = machine.run()
+        self.assertTrue(console.startswith(f"ringfence: {self.platform}, 4 cores, 2 VMs\n"), console)
+        self.assertIn("[critical] 500000 rounds", console)
+        lines = re.findall(r"^\[writer\] vCPU \d: (.*)$", console, re.MULTILINE)
+        self.assertEqual([len(counted.split()) for counted in lines], [50] * 3, console)
+        self.assertIn("no VM is left, the machine is turned off", console)
+
     def test_a_counter_s_interrupt_is_its_own_core_s(self):
         """
         Each core's counter has a shared interrupt. QEMU leaves their lines unconnected; held up, one keeps its own
@@ -102,8 +124,27 @@ class RaspberryPi4(Contained):
     counter_lines = (16, 17, 18, 19)
 
 
+class LinuxOnZcu104(test_linux.Linux):
+    """On two vCPUs, beside a writer that is not held to its budget."""
+
+    platform = "zcu104"
+    test_reaches_a_shell_beside_a_writer_on_three_cores = None
+    test_reaches_a_shell_beside_an_endless_writer_with_threads = None
+
+    def assert_written(self, console, shares):
+        lines = re.findall(r"^\[writer\] vCPU \d: (.*)$", console, re.MULTILINE)
+        self.assertEqual([len(counted.split()) for counted in lines], [test_linux.PERIODS] * len(shares), console)
+
+
+class LinuxOnRaspberryPi4(LinuxOnZcu104):
+    platform = "raspberry-pi-4"
+
+
 def load_tests(loader, _tests, _pattern):
-    return unittest.TestSuite(loader.loadTestsFromTestCase(case) for case in (Builds, Zcu104, RaspberryPi4))
+    suites = [loader.loadTestsFromTestCase(case) for case in (Builds, Zcu104, RaspberryPi4)]
+    for case in (LinuxOnZcu104, LinuxOnRaspberryPi4):
+        suites.append(matrix.on_kernels(loader, case, by_default=("arm64",)))
+    return unittest.TestSuite(suites)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use gangs::{Enforce, Exec, Join};
-pub use hyp::{Hyp, HypImage};
+pub use hyp::{Hyp, HypImage, ImageFormat};
 pub use live::{Metrics, Top};
 pub use machine::{Calibrate, Doctor, Restore};
 use ringfence_linux::run::RegulateBy;

@@ -49,6 +49,12 @@ pub struct Board {
 }
 
 impl Board {
+    /// Whether a run boots it: QEMU has the counters of its machine `virt` alone.
+    #[must_use]
+    pub fn is_run(&self) -> bool {
+        [QEMU_VIRT, QEMU_VIRT_GICV2].contains(&self.name)
+    }
+
     /// The board with this name.
     ///
     /// # Errors

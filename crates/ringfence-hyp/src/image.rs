@@ -10,6 +10,7 @@ use ringfence_scenario::vm::{Reservation, Vm};
 use tempfile::TempDir;
 
 use crate::board::Board;
+use crate::format::{self, Format};
 use crate::guest::{self, Contents, Loaded};
 use crate::layout;
 use crate::record::EVENT_BYTES;
@@ -17,11 +18,6 @@ use crate::table::{TableVm, table};
 use crate::{HypError, sources};
 
 const COMPILER: &str = "aarch64-linux-gnu-gcc";
-/// ELF (System V ABI, chapter 4 and 5): an executable for AArch64 (machine 183), of 64 bits.
-const ELF_IDENT: [u8; 16] = *b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0";
-const ELF_HEADER_BYTES: usize = 64;
-const ELF_SEGMENT_BYTES: usize = 56;
-const ELF_ALIGNMENT: u64 = 4096;
 
 /// A case, ready to be built for a board.
 #[derive(Debug, Clone)]
@@ -185,12 +181,15 @@ impl Builder {
         Ok(Self { folder })
     }
 
-    /// The image of a configuration: an ELF file that a boot loader takes, or QEMU. The
-    /// same configuration and compiler give the same bytes.
+    /// The image of a configuration. The same configuration and compiler give the same bytes.
     ///
     /// # Errors
-    /// It does not build, or a file of a guest cannot be read.
-    pub fn build(&self, configuration: &Configuration) -> Result<Vec<u8>, HypError> {
+    /// It does not build, a file of a guest cannot be read, or the format cannot hold it.
+    pub fn build(
+        &self,
+        configuration: &Configuration,
+        format: Format,
+    ) -> Result<Vec<u8>, HypError> {
         let source = self.folder.path().join(SOURCE);
         let text = configuration.table();
         fs::write(&source, text).map_err(|error| HypError::file(&source, error))?;
@@ -213,7 +212,10 @@ impl Builder {
                 segments.push((vm.address + piece.offset, bytes));
             }
         }
-        Ok(elf(configuration.board.link, &segments))
+        match format {
+            Format::Elf => Ok(format::elf(configuration.board.link, &segments)),
+            Format::Raw => format::raw(&configuration.board, &segments),
+        }
     }
 
     fn built(&self, file: &str) -> PathBuf {
@@ -249,43 +251,4 @@ impl Builder {
 
 fn read(path: &Path) -> Result<Vec<u8>, HypError> {
     fs::read(path).map_err(|error| HypError::file(path, error))
-}
-
-/// An ELF file with these segments: address and bytes.
-fn elf(entry: u64, segments: &[(u64, Vec<u8>)]) -> Vec<u8> {
-    let mut file = ELF_IDENT.to_vec();
-    // e_type: executable; e_machine: AArch64.
-    file.extend([2, 0, 183, 0]);
-    file.extend(1_u32.to_le_bytes());
-    file.extend(entry.to_le_bytes());
-    file.extend((ELF_HEADER_BYTES as u64).to_le_bytes());
-    // No sections, no flags.
-    file.extend([0; 12]);
-    for half in [
-        ELF_HEADER_BYTES,
-        ELF_SEGMENT_BYTES,
-        segments.len(),
-        64,
-        0,
-        0,
-    ] {
-        file.extend((half as u16).to_le_bytes());
-    }
-    let mut offset = (ELF_HEADER_BYTES + segments.len() * ELF_SEGMENT_BYTES) as u64;
-    for (address, bytes) in segments {
-        offset = offset.next_multiple_of(ELF_ALIGNMENT);
-        let size = bytes.len() as u64;
-        // p_type: loaded; p_flags: all rights, as there is nobody yet to keep them.
-        file.extend(1_u32.to_le_bytes());
-        file.extend(7_u32.to_le_bytes());
-        for word in [offset, *address, *address, size, size, ELF_ALIGNMENT] {
-            file.extend(word.to_le_bytes());
-        }
-        offset += size;
-    }
-    for (_, bytes) in segments {
-        file.resize(file.len().next_multiple_of(ELF_ALIGNMENT as usize), 0);
-        file.extend(bytes);
-    }
-    file
 }

@@ -2,13 +2,14 @@
 //!
 //! A case becomes a constant C table ([`table`]) with its VMs placed in a board's
 //! memory ([`layout`]); the hypervisor is built with it, and linked with the images
-//! of the guests ([`image`]). [`run`] boots that image in QEMU, reads what the
+//! of the guests ([`image`], [`format`](mod@format)). [`run`] boots that image in QEMU, reads what the
 //! hypervisor traces from the machine's memory ([`trace`]) and makes a record of it
 //! ([`record`]).
 
 pub mod board;
 mod device_tree;
 mod emulator;
+pub mod format;
 mod guest;
 pub mod image;
 pub mod layout;

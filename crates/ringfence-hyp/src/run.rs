@@ -7,8 +7,9 @@ use ringfence_record::Writer;
 use ringfence_scenario::model::{Case, Scenario};
 
 use crate::HypError;
-use crate::board::{QEMU_VIRT, QEMU_VIRT_GICV2};
+use crate::board::{Board, Gic, QEMU_VIRT, QEMU_VIRT_GICV2};
 use crate::emulator::{self, Machine};
+use crate::format::Format;
 use crate::image::{Builder, Configuration};
 use crate::record::{self, Seen};
 use crate::trace::{Kind, Reader};
@@ -45,27 +46,41 @@ pub struct RunOptions<'a> {
     pub observer: Observer<'a>,
 }
 
-/// Checks that every case can be built and run here; what would be run, for each.
+/// Checks that every case can be built; what would be, for each.
 ///
 /// # Errors
 /// The first case that cannot.
 pub fn plan(scenario: &Scenario) -> Result<Vec<Configuration>, HypError> {
-    let configuration = |case| {
-        let configuration = Configuration::of(scenario, case, true)?;
-        match configuration.board.name {
-            QEMU_VIRT | QEMU_VIRT_GICV2 => Ok(configuration),
-            board => Err(HypError::Unsupported(format!(
-                "only the boards `{QEMU_VIRT}` and `{QEMU_VIRT_GICV2}` can be run here; `ringfence hyp \
-                 image` makes an image for `{board}`"
-            ))),
-        }
-    };
+    let is_traced = Board::named(&scenario.platform.name).is_ok_and(|board| board.is_run());
+    let configuration = |case| Configuration::of(scenario, case, is_traced);
     scenario.cases.iter().map(configuration).collect()
 }
 
-/// The command that a configuration is run by.
-pub fn command_line(configuration: &Configuration) -> String {
-    emulator::command_line(&configuration.board)
+/// Checks that the scenario's board is one that can be run here.
+///
+/// # Errors
+/// It is not, with the nearest one that can.
+pub fn check_board(scenario: &Scenario) -> Result<(), HypError> {
+    let board = Board::named(&scenario.platform.name)?;
+    if board.is_run() {
+        return Ok(());
+    }
+    let nearest = match board.gic {
+        Gic::V2 => QEMU_VIRT_GICV2,
+        Gic::V3 => QEMU_VIRT,
+    };
+    Err(HypError::Unsupported(format!(
+        "the board `{board}` cannot be run here: QEMU does not have its counters; the nearest that works \
+         is the platform file scenarios/hyp/{nearest}.toml, and `ringfence hyp image` makes the image \
+         that {board} boots",
+        board = board.name
+    )))
+}
+
+/// The command that a configuration is run by; none if its board is none that can be run.
+pub fn command_line(configuration: &Configuration) -> Option<String> {
+    let board = &configuration.board;
+    board.is_run().then(|| emulator::command_line(board))
 }
 
 /// Builds and runs every case, one after the other, and appends its section to the record.
@@ -77,6 +92,7 @@ pub fn run<W: Write>(
     options: &RunOptions<'_>,
     writer: &mut Writer<W>,
 ) -> Result<(), HypError> {
+    check_board(scenario)?;
     let mut configurations = plan(scenario)?;
     for configuration in &mut configurations {
         match options.fault {
@@ -89,7 +105,7 @@ pub fn run<W: Write>(
     let observer = &options.observer;
     let builder = Builder::new()?;
     for (number, (case, configuration)) in scenario.cases.iter().zip(&configurations).enumerate() {
-        let image = builder.build(configuration)?;
+        let image = builder.build(configuration, Format::Elf)?;
         let mut machine = Machine::start(&image, &configuration.board)?;
         let progress = |time_ns| (observer.progress)(number, time_ns);
         let watched = watch(scenario, case, &mut machine, &progress);

@@ -3,10 +3,11 @@
 use std::fs;
 
 use ringfence_hyp::HypError;
+use ringfence_hyp::format::Format;
 use ringfence_hyp::image::{Builder, Configuration};
 use ringfence_scenario::model::{Case, Scenario};
 
-use crate::arguments::{Hyp, HypImage};
+use crate::arguments::{Hyp, HypImage, ImageFormat};
 use crate::files::{print_json, print_text};
 use crate::outcome::{Failure, Outcome};
 
@@ -20,7 +21,11 @@ fn image(arguments: &HypImage) -> Result<Outcome, Failure> {
     let scenario = ringfence_scenario::load(&arguments.scenario)?;
     let case = case_of(&scenario, arguments.case.as_deref())?;
     let configuration = Configuration::of(&scenario, case, arguments.trace)?;
-    let image = Builder::new()?.build(&configuration)?;
+    let format = match arguments.format {
+        ImageFormat::Elf => Format::Elf,
+        ImageFormat::Raw => Format::Raw,
+    };
+    let image = Builder::new()?.build(&configuration, format)?;
     let output = &arguments.output;
     fs::write(output, &image).map_err(|error| Failure::file(output, error))?;
     if arguments.json {

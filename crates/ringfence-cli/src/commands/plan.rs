@@ -40,7 +40,11 @@ pub fn show(scenario: &Scenario, target: &Target, json: bool) -> Result<Outcome,
         print_text(&text(&plan, target))?;
         for image in &built {
             let image = ImagePlan::of(image);
-            print_text(&format!("\n{}\n{}\n", image.table, image.command))?;
+            let command = image.command.unwrap_or_else(|| {
+                "not run here: `ringfence hyp image --format raw` makes the image for the board"
+                    .into()
+            });
+            print_text(&format!("\n{}\n{command}\n", image.table))?;
         }
         for changes in &changes {
             print_text(&changes.text())?;
@@ -109,8 +113,9 @@ fn changes(scenario: &Scenario, target: &Target) -> Result<Vec<Changes>, Failure
 struct ImagePlan {
     /// The table of the hypervisor, a C source.
     table: String,
-    /// How it would be run.
-    command: String,
+    /// How it would be run; none for boards that cannot be run here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<String>,
 }
 
 impl ImagePlan {

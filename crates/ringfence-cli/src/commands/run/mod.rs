@@ -34,6 +34,9 @@ pub fn run(arguments: &Run) -> Result<Outcome, Failure> {
             target.name()
         )));
     }
+    if matches!(target, Target::Hyp) {
+        ringfence_hyp::run::check_board(&scenario)?;
+    }
     let output = arguments
         .output
         .clone()
