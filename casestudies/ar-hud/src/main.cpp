@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* The command `ar-hud`. */
+#include "engine/virtual_time.hpp"
 #include "euroc/sequence.hpp"
 #include "evaluation/report.hpp"
 #include "hall/sequences.hpp"
@@ -42,6 +43,45 @@ struct Generate {
     }
 };
 
+struct RunCommand {
+    std::string sequence, estimate;
+    std::size_t frames = 0;
+
+    void add_to(CLI::App &app) {
+        CLI::App *command = app.add_subcommand(
+            "run", "Stereo SLAM on a sequence, in virtual time: every stage done at once");
+        command->add_option("SEQUENCE", sequence, "Folder of the sequence")->required();
+        command->add_option("-o,--output", estimate, "Trajectory of the body, in TUM's format")
+            ->required();
+        command->add_option("--frames", frames, "Only the first so many; 0: all")
+            ->capture_default_str();
+        command->callback([this] { run(); });
+    }
+
+    void run() const {
+        const ar_hud::Sequence input = ar_hud::read_sequence(sequence);
+        const ar_hud::StereoRig rig(input.left, input.right);
+        std::vector<std::int64_t> ticks_ns;
+        for (const ar_hud::StereoFrame &frame : input.frames)
+            if (frames == 0 || ticks_ns.size() < frames)
+                ticks_ns.push_back(frame.left.timestamp_ns);
+        const auto images = [&](std::size_t frame) { return input.load(input.frames[frame]); };
+        const ar_hud::Run done = ar_hud::run_in_virtual_time(
+            rig, ticks_ns, images, [](std::size_t) { return ar_hud::ServiceTimes(); });
+        ar_hud::Trajectory trajectory;
+        std::size_t lost = 0, keyframes = 0;
+        for (const ar_hud::FrameRecord &frame : done.frames) {
+            lost += frame.tracking == ar_hud::Tracking::lost;
+            keyframes += frame.keyframe;
+            if (!frame.dropped)
+                trajectory.push_back({frame.tick_ns, frame.world_from_body});
+        }
+        ar_hud::write_tum(estimate, trajectory);
+        std::printf("%zu frames, %zu lost, %zu keyframes, %zu optimisations\n", done.frames.size(),
+                    lost, keyframes, done.optimisations);
+    }
+};
+
 struct Evaluate {
     std::string sequence, estimate;
     std::size_t step = 1;
@@ -76,6 +116,8 @@ int main(int argc, char **argv) {
     app.require_subcommand(1);
     Generate generate;
     generate.add_to(app);
+    RunCommand run;
+    run.add_to(app);
     Evaluate evaluate;
     evaluate.add_to(app);
     try {

@@ -55,8 +55,9 @@ TEST_CASE("pictures agree with the geometry that they claim") {
     const Imager left_imager(left), right_imager(right);
     constexpr double first_s = 20, later_s = 20.1;
     const auto images_at = [&](double time_s) {
-        return rig.rectify({left_imager.take(scene, flight, kind.conditions, time_s, 1),
-                            right_imager.take(scene, flight, kind.conditions, time_s, 2)});
+        return StereoImages{
+            rig.rectify_left(left_imager.take(scene, flight, kind.conditions, time_s, 1)),
+            rig.rectify_right(right_imager.take(scene, flight, kind.conditions, time_s, 2))};
     };
     const StereoImages first = images_at(first_s), later = images_at(later_s);
     const Pose world_from_left = flight.world_from_body(first_s) * rig.body_from_left;

@@ -44,7 +44,8 @@ TEST_CASE("a rectified pair sees a point in one row, and finds it again") {
     const StereoRig rig(left, right);
     for (const Eigen::Vector3d &point :
          {Eigen::Vector3d(0.2, 0.1, 4), Eigen::Vector3d(-1, 1, 5), Eigen::Vector3d(0.6, -1.2, 3)}) {
-        const StereoImages images = rig.rectify({dot(left, point), dot(right, point)});
+        const StereoImages images{rig.rectify_left(dot(left, point)),
+                                  rig.rectify_right(dot(right, point))};
         const Eigen::Vector2d in_left = middle_of_light(images.left);
         const Eigen::Vector2d in_right = middle_of_light(images.right);
         CHECK(in_left.y() == Approx(in_right.y()).margin(0.15));

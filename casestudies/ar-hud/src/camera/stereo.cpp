@@ -38,10 +38,15 @@ StereoRig::StereoRig(const Camera &left, const Camera &right) : size(left.width,
                                 right_weights);
 }
 
-StereoImages StereoRig::rectify(const StereoImages &raw) const {
-    StereoImages rectified;
-    cv::remap(raw.left, rectified.left, left_map, left_weights, cv::INTER_LINEAR);
-    cv::remap(raw.right, rectified.right, right_map, right_weights, cv::INTER_LINEAR);
+cv::Mat StereoRig::rectify_left(const cv::Mat &raw) const {
+    cv::Mat rectified;
+    cv::remap(raw, rectified, left_map, left_weights, cv::INTER_LINEAR);
+    return rectified;
+}
+
+cv::Mat StereoRig::rectify_right(const cv::Mat &raw) const {
+    cv::Mat rectified;
+    cv::remap(raw, rectified, right_map, right_weights, cv::INTER_LINEAR);
     return rectified;
 }
 

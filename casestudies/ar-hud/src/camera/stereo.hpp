@@ -15,7 +15,8 @@ class StereoRig {
   public:
     StereoRig(const Camera &left, const Camera &right);
 
-    StereoImages rectify(const StereoImages &raw) const;
+    cv::Mat rectify_left(const cv::Mat &raw) const;
+    cv::Mat rectify_right(const cv::Mat &raw) const;
 
     /* Of both rectified images, in pixels. */
     double focal_length = 0;

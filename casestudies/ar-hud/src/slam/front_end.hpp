@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * The front-end: for each frame, where the camera is. It follows corners from the frame before,
+ * locates the camera by those that are landmarks with a position, and decides which frames become
+ * keyframes. It reads the map when it begins with a frame and changes only what is its own.
+ */
+#pragma once
+
+#include "map.hpp"
+#include "pose.hpp"
+#include "tracking.hpp"
+
+namespace ar_hud {
+
+enum class Tracking { starting, tracked, lost };
+
+struct FrameResult {
+    std::size_t frame = 0;
+    Tracking tracking = Tracking::starting;
+    Pose world_from_left = Pose::Identity(); /* of a lost frame: where it was expected */
+    std::size_t corners = 0;                 /* that are followed */
+    std::size_t inliers = 0;                 /* landmarks that agree on the pose */
+    std::optional<Keyframe> keyframe;        /* if the frame has become one */
+};
+
+class FrontEnd {
+  public:
+    explicit FrontEnd(const StereoRig &rig) : rig(rig) {
+    }
+
+    /* `left` is rectified; frames come in order, some may be missing. */
+    FrameResult process(std::size_t frame, const cv::Mat &left, const Map &map,
+                        bool keyframes_allowed);
+    /* The world of the map was corrected: `moved` is new from old, for what comes after. */
+    void correct(const Pose &moved);
+
+  private:
+    /* A corner that is followed from frame to frame; it is a landmark once mapping has placed it. */
+    struct Track {
+        LandmarkId landmark;
+        cv::Point2f at;
+        cv::Point2f at_keyframe; /* in the last one */
+    };
+
+    void follow_tracks(const Pyramid &next, const Map &map, const Pose &expected);
+    void compare_with_keyframe(const Pyramid &next);
+    std::optional<LocatedCamera> locate_by_tracks(const Map &map, const Pose &expected);
+    std::optional<LocatedCamera> relocate(const cv::Mat &left, const Map &map);
+    bool wants_keyframe(std::size_t frame) const;
+    Keyframe make_keyframe(std::size_t frame, const cv::Mat &left, const Pyramid &pyramid);
+
+    StereoRig rig;
+    Pyramid last; /* of the frame before; empty at the start */
+    std::vector<Track> tracks;
+    std::size_t last_frame = 0;
+    Pose world_from_left = Pose::Identity();
+    Pose motion = Pose::Identity(); /* from a frame to the next, in the camera */
+    std::size_t lost_since = 0;     /* frames that could not be located, in a row */
+    std::size_t tracks_at_keyframe = 0;
+    std::size_t keyframe_frame = 0;
+    Pyramid keyframe_pyramid;
+    Pose keyframe_pose = Pose::Identity();
+    LandmarkId next_landmark = 0;
+    KeyframeId next_keyframe = 0;
+};
+
+} // namespace ar_hud
