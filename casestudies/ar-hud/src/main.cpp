@@ -1,18 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* The command `ar-hud`. */
+#include "engine/schedule.hpp"
 #include "engine/virtual_time.hpp"
 #include "euroc/sequence.hpp"
 #include "evaluation/report.hpp"
+#include "evaluation/run_errors.hpp"
 #include "hall/sequences.hpp"
+#include "head_pose/estimator.hpp"
 #include "input_error.hpp"
+#include "sweep/sweep.hpp"
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <cstdio>
+#include <fstream>
+#include <opencv2/imgcodecs.hpp>
 
 namespace {
 
 /* As for `ringfence`: done, or an error. */
 constexpr int exit_done = 0, exit_error = 1;
+
+void show_progress(std::size_t done, std::size_t of) {
+    if (done % 20 == 0 || done == of)
+        std::fprintf(stderr, "\r%zu of %zu%s", done, of, done == of ? "\n" : "");
+}
 
 struct Generate {
     std::string name;
@@ -36,23 +48,21 @@ struct Generate {
 
     void run() const {
         const ar_hud::SequenceKind &kind = ar_hud::sequence_kind(name);
-        ar_hud::generate_sequence(kind, seed, frames, folder, [](std::size_t done, std::size_t of) {
-            if (done % 20 == 0 || done == of)
-                std::fprintf(stderr, "\r%zu of %zu frames%s", done, of, done == of ? "\n" : "");
-        });
+        ar_hud::generate_sequence(kind, seed, frames, folder, show_progress);
     }
 };
 
 struct RunCommand {
-    std::string sequence, estimate;
+    std::string sequence, estimate, schedule;
     std::size_t frames = 0;
 
     void add_to(CLI::App &app) {
-        CLI::App *command = app.add_subcommand(
-            "run", "Stereo SLAM on a sequence, in virtual time: every stage done at once");
+        CLI::App *command = app.add_subcommand("run", "Stereo SLAM on a sequence, in virtual time");
         command->add_option("SEQUENCE", sequence, "Folder of the sequence")->required();
         command->add_option("-o,--output", estimate, "Trajectory of the body, in TUM's format")
             ->required();
+        command->add_option("--schedule", schedule,
+                            "Table of what the stages take; without it, no time");
         command->add_option("--frames", frames, "Only the first so many; 0: all")
             ->capture_default_str();
         command->callback([this] { run(); });
@@ -61,24 +71,68 @@ struct RunCommand {
     void run() const {
         const ar_hud::Sequence input = ar_hud::read_sequence(sequence);
         const ar_hud::StereoRig rig(input.left, input.right);
+        const ar_hud::Service service = schedule.empty()
+                                            ? [](std::size_t) { return ar_hud::ServiceTimes(); }
+                                            : ar_hud::read_schedule(schedule);
         std::vector<std::int64_t> ticks_ns;
         for (const ar_hud::StereoFrame &frame : input.frames)
             if (frames == 0 || ticks_ns.size() < frames)
                 ticks_ns.push_back(frame.left.timestamp_ns);
-        const auto images = [&](std::size_t frame) { return input.load(input.frames[frame]); };
-        const ar_hud::Run done = ar_hud::run_in_virtual_time(
-            rig, ticks_ns, images, [](std::size_t) { return ar_hud::ServiceTimes(); });
-        ar_hud::Trajectory trajectory;
-        std::size_t lost = 0, keyframes = 0;
-        for (const ar_hud::FrameRecord &frame : done.frames) {
-            lost += frame.tracking == ar_hud::Tracking::lost;
+        const auto images = [&](std::size_t frame) {
+            show_progress(frame + 1, ticks_ns.size());
+            return input.load(input.frames[frame]);
+        };
+        const ar_hud::Run done = ar_hud::run_in_virtual_time(rig, ticks_ns, images, service);
+        ar_hud::write_tum(estimate, ar_hud::trajectory_of(done));
+        print(done, input.ground_truth);
+    }
+
+    static void print(const ar_hud::Run &done, const ar_hud::Trajectory &truth) {
+        const ar_hud::RunErrors errors = ar_hud::errors_of(done, truth);
+        std::size_t keyframes = 0;
+        for (const ar_hud::FrameRecord &frame : done.frames)
             keyframes += frame.keyframe;
-            if (!frame.dropped)
-                trajectory.push_back({frame.tick_ns, frame.world_from_body});
-        }
-        ar_hud::write_tum(estimate, trajectory);
-        std::printf("%zu frames, %zu lost, %zu keyframes, %zu optimisations\n", done.frames.size(),
-                    lost, keyframes, done.optimisations);
+        std::printf("%zu frames, %.1f %% of them processed, %zu lost; %zu keyframes, %zu refused; "
+                    "%zu optimisations, %zu skipped\n",
+                    done.frames.size(), 100 * errors.processed_share, errors.lost, keyframes,
+                    done.keyframes_refused, done.optimisations, done.optimisations_skipped);
+        if (errors.evaluated)
+            std::printf("absolute error: median %.4f m, rmse %.4f m, max %.4f m; as displayed: "
+                        "median %.4f m, 95 %% %.4f m\n",
+                        errors.absolute.median, errors.absolute.rmse, errors.absolute.max,
+                        errors.stale.median, errors.stale_p95_m);
+    }
+};
+
+struct Sweep {
+    std::string sequence, output;
+    std::uint64_t seeds = 10;
+    std::size_t frames = SIZE_MAX;
+
+    void add_to(CLI::App &app) {
+        CLI::App *command = app.add_subcommand(
+            "sweep", "SLAM under dropped frames, slow and late stages: a table of errors");
+        command->add_option("SEQUENCE", sequence, "Folder of the sequence")->required();
+        command->add_option("-o,--output", output, "Table to write (CSV)")->required();
+        command->add_option("--seeds", seeds, "Runs of each point")
+            ->check(CLI::PositiveNumber)
+            ->capture_default_str();
+        command->add_option("--frames", frames, "Only the first so many")
+            ->check(CLI::PositiveNumber);
+        command->callback([this] { run(); });
+    }
+
+    void run() const {
+        const ar_hud::Sequence input = ar_hud::read_sequence(sequence);
+        if (input.ground_truth.empty())
+            throw ar_hud::InputError({sequence}, "has no folder state_groundtruth_estimate0");
+        const auto outcomes =
+            ar_hud::sweep(input, frames, ar_hud::sweep_points(), seeds, show_progress);
+        std::ofstream table(output);
+        table << ar_hud::csv_of(outcomes);
+        table.close();
+        if (!table)
+            throw ar_hud::InputError({output}, "cannot be written");
     }
 };
 
@@ -109,6 +163,44 @@ struct Evaluate {
     }
 };
 
+struct HeadPoseCommand {
+    std::string model, picture;
+    int repeat = 1;
+
+    void add_to(CLI::App &app) {
+        CLI::App *command = app.add_subcommand(
+            "head-pose", "Where a driver looks, by a network in ONNX; see network/make-network");
+        command->add_option("MODEL", model, "The network")->required();
+        command->add_option("PICTURE", picture, "Of the driver's face")->required();
+        command->add_option("--repeat", repeat, "Do it so many times, and say how long each took")
+            ->check(CLI::PositiveNumber)
+            ->capture_default_str();
+        command->callback([this] { run(); });
+    }
+
+    void run() const {
+        /* As the application has one core for it. */
+        cv::setNumThreads(1);
+        ar_hud::HeadPoseEstimator estimator(model);
+        const cv::Mat face = cv::imread(picture, cv::IMREAD_COLOR);
+        if (face.empty())
+            throw ar_hud::InputError({picture}, "is no picture");
+        ar_hud::HeadPose pose;
+        std::vector<double> took_ms;
+        for (int n = 0; n < repeat; n++) {
+            const auto begin = std::chrono::steady_clock::now();
+            pose = estimator.estimate(face);
+            took_ms.push_back(
+                std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
+                    .count());
+        }
+        const ar_hud::Statistics statistics = ar_hud::statistics(took_ms);
+        std::printf(
+            "yaw %.1f, pitch %.1f, roll %.1f degrees; %.2f ms (median of %d), %.2f ms at most\n",
+            pose.yaw_deg, pose.pitch_deg, pose.roll_deg, statistics.median, repeat, statistics.max);
+    }
+};
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -118,8 +210,12 @@ int main(int argc, char **argv) {
     generate.add_to(app);
     RunCommand run;
     run.add_to(app);
+    Sweep sweep;
+    sweep.add_to(app);
     Evaluate evaluate;
     evaluate.add_to(app);
+    HeadPoseCommand head_pose;
+    head_pose.add_to(app);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &error) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 #include "evaluation/errors.hpp"
 
-#include "hall/random.hpp"
+#include "random.hpp"
 
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* The parts of SLAM, on scenes of points without images, and on images of clouds. */
-#include "hall/random.hpp"
 #include "hall/sequences.hpp"
+#include "random.hpp"
 #include "slam/descriptors.hpp"
 #include "slam/optimisation.hpp"
 #include "slam/pose.hpp"

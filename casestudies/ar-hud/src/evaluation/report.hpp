@@ -8,9 +8,6 @@
 
 namespace ar_hud {
 
-/* Table V of the paper's requirement: above this median a run has failed (RT-Gang++, 7.1.1). */
-constexpr double required_ate_m = 0.3;
-
 struct TrajectoryErrors {
     std::size_t estimated = 0; /* poses; those near a true one are absolute.count */
     Statistics absolute;       /* m, after alignment */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 #include "exposure.hpp"
 
-#include "random.hpp"
+#include "../random.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 #include "flight.hpp"
 
-#include "random.hpp"
+#include "../random.hpp"
 #include "room.hpp"
 
 #include <algorithm>

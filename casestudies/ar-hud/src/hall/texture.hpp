@@ -2,7 +2,7 @@
 /* What surfaces look like: grey pictures that repeat, in a row of sizes each half the one before. */
 #pragma once
 
-#include "random.hpp"
+#include "../random.hpp"
 
 #include <opencv2/core.hpp>
 #include <vector>

@@ -34,15 +34,19 @@ bool TableReader::next() {
         if (begin == std::string::npos || line[begin] == '#')
             continue;
         split();
-        if (fields.size() < columns_min)
-            throw InputError({file, line_number, line.size() + 1},
-                             "found " + std::to_string(fields.size()) +
-                                 " columns, expected at least " + std::to_string(columns_min));
+        expect_columns(columns_min);
         return true;
     }
     if (stream.bad())
         throw InputError({file, line_number + 1}, "cannot be read any further");
     return false;
+}
+
+void TableReader::expect_columns(std::size_t least) const {
+    if (fields.size() < least)
+        throw InputError({file, line_number, line.size() + 1},
+                         "found " + std::to_string(fields.size()) + " columns, expected at least " +
+                             std::to_string(least));
 }
 
 void TableReader::add_field(std::size_t begin, std::size_t end) {

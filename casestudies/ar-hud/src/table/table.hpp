@@ -24,6 +24,12 @@ class TableReader {
      * Throws InputError if it has fewer columns than it must. */
     bool next();
 
+    std::size_t columns() const {
+        return fields.size();
+    }
+    /* Throws InputError if the row has fewer. */
+    void expect_columns(std::size_t least) const;
+
     /* Of the row, by column from 0; each throws InputError if that is not what stands there. */
     std::int64_t timestamp_ns(std::size_t column) const;         /* written in nanoseconds */
     std::int64_t timestamp_of_seconds(std::size_t column) const; /* in seconds with decimals */

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+#include "head_pose/estimator.hpp"
+#include "input_error.hpp"
+#include "temporary_folder.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace ar_hud;
+
+TEST_CASE("the angle is that of the class that is certain, and the mean where none is") {
+    cv::Mat1f scores(1, 66, 0.0F);
+    CHECK(angle_deg(scores) == Approx(-1.5));
+    for (int certain : {0, 33, 65}) {
+        cv::Mat1f one(1, 66, -1000.0F);
+        one(0, certain) = 1000;
+        CHECK(angle_deg(one) == Approx(3 * certain - 99));
+    }
+    scores(0, 10) = scores(0, 20) = 50;
+    CHECK(angle_deg(scores) == Approx(3 * 15 - 99));
+}
+
+TEST_CASE("a file that is no network is refused by name") {
+    const TemporaryFolder temporary;
+    write_text(temporary.path / "x.onnx", "no network");
+    CHECK_THROWS_WITH(HeadPoseEstimator(temporary.path / "x.onnx"),
+                      Catch::Contains("x.onnx: is no network for head poses"));
+    CHECK_THROWS_AS(HeadPoseEstimator(temporary.path / "none.onnx"), InputError);
+}
