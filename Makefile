@@ -16,11 +16,11 @@ export PROPTEST_RNG_SEED ?= 1
 PROPTEST_CASES ?= 3000
 KERNEL_TESTS := $(patsubst tests/kernel/test_%.py,%,$(wildcard tests/kernel/test_*.py))
 # The longest first, so that none goes on alone at the end.
-LONGEST := gangs run enforce units groups
+LONGEST := gangs run enforce units portable groups
 GUEST_TESTS := $(foreach test,$(LONGEST) $(filter-out harness $(LONGEST),$(KERNEL_TESTS)),\
         $(addprefix guest-test-$(test)-,$(or $(RINGFENCE_ARCHITECTURES),arm64 amd64)))
 HYP_TESTS := $(patsubst tests/hyp/test_%.py,hyp-test-%,$(wildcard tests/hyp/test_*.py))
-# For what keeps one processor busy, as a guest does.
+# For what keeps one processor busy, as a guest does: two at a time, the output of each in one piece.
 SIDE_BY_SIDE = $(MAKE) --no-print-directory --jobs=2 --output-sync=target
 C_FILES = $(shell git ls-files '*.c' '*.h' '*.cpp' '*.hpp')
 SHELL_FILES = $(shell git ls-files ':!fuzz/corpus' | xargs -r awk \
@@ -29,7 +29,7 @@ SHELL_FILES = $(shell git ls-files ':!fuzz/corpus' | xargs -r awk \
 .PHONY: help demo demo-live test setup-demo setup-test build built format format-check lint unit explore \
         proofs mutants side-by-side page-test trace-test kernel-test hyp-test hyp-overhead hyp-throughput \
         hyp-latency hyp-bus-events test-kernels fuzz bounds bench calibration results results-check framework \
-        overhead operation-counts ar-hud-test docs generate clean harness-test guest-tests $(GUEST_TESTS) $(HYP_TESTS)
+        overhead operation-counts ar-hud-test docs generate clean harness-test $(GUEST_TESTS) $(HYP_TESTS)
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -45,7 +45,7 @@ demo: setup-demo build ## Run the main job: a steering network next to memory ho
 demo-live: setup-demo build ## The same question on this machine: a victim alone, beside a hog, under ringfence; needs root
 	@python3 tools/demo-live
 
-test: setup-test format-check lint proofs unit side-by-side harness-test guest-tests ## Everything that must pass
+test: setup-test format-check lint proofs unit harness-test side-by-side ## Everything that must pass
 	@echo "make test: all passed"
 
 setup-demo:
@@ -81,9 +81,6 @@ explore: ## Property tests on new random cases, PROPTEST_CASES of each; not part
 proofs: ## Prove the policy core with Frama-C WP and Z3
 	@$(WITH) $(MAKE) --no-print-directory -C policy prove
 
-side-by-side:
-	@$(SIDE_BY_SIDE) results-check page-test trace-test
-
 page-test: ## Read the reports with readers that are not ours: Chromium, Perfetto's definitions
 	@$(WITH) tests/report/run
 
@@ -96,8 +93,9 @@ kernel-test: harness-test built ## Gangs on one real kernel of each architecture
 hyp-test: built ## The hypervisor in QEMU: reservations to the line, faults contained, Linux on 1 and 2 vCPUs
 	@$(SIDE_BY_SIDE) $(HYP_TESTS)
 
-guest-tests: built
-	@$(SIDE_BY_SIDE) $(GUEST_TESTS) $(HYP_TESTS)
+# All that would leave a processor idle by itself.
+side-by-side: built
+	@$(SIDE_BY_SIDE) $(GUEST_TESTS) page-test $(HYP_TESTS) results-check trace-test
 
 harness-test:
 	@$(WITH) python3 -m unittest discover -s tests/kernel -p test_harness.py
