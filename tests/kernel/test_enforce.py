@@ -27,25 +27,26 @@ SCRIPT = TRACE + """
     while [ ! -e /run/ringfence/enforced.json ]; do sleep 0.05; done
     if ringfence enforce /scenario.toml; then exit 1; fi
 
-    # Works and sleeps in turns; each sleep is a process of its own.
+    # Works and sleeps in turns, for so many microseconds; each sleep is a process of its own. The higher
+    # its gang the longer it sleeps: starting a process takes long here, and the lowest is to have a turn.
     cat >/bin/job <<'END'
 #!/bin/sh
         echo $$ >/out/$1.part
         mv /out/$1.part /out/$1
         while [ ! -e /out/stop ]; do
             i=0; while [ $i -lt 40 ]; do i=$((i+1)); done
-            usleep 20000
+            usleep $2
         done
 END
     chmod +x /bin/job
     for hog in 1 2 3 4; do
         sh -c 'while [ ! -e /out/stop ]; do :; done' &
     done
-    ringfence exec --gang tau1 -- job first &
-    ringfence exec --gang tau1 --cores 1-2 -- job second &
-    ringfence exec --gang tau2 -- job third &
-    ringfence exec --gang tau3 -- job fourth &
-    job later &
+    ringfence exec --gang tau1 -- job first 200000 &
+    ringfence exec --gang tau1 --cores 1-2 -- job second 200000 &
+    ringfence exec --gang tau2 -- job third 100000 &
+    ringfence exec --gang tau3 -- job fourth 20000 &
+    job later 100000 &
     for name in first second third fourth later; do
         while [ ! -e /out/$name ]; do sleep 0.05; done
     done
