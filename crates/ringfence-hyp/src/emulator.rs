@@ -1,7 +1,6 @@
 //! QEMU's machine `virt` with an image, in virtual time.
 
 use std::fs::{self, File};
-use std::io::Read as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -20,10 +19,12 @@ const PROGRAM: &str = "qemu-system-aarch64";
 /// is served first: one that is busy and never yields is better not before others.
 const TURN_US: u32 = 50;
 
-/// Files in the folder of a machine: what it boots, what it traces into and what it prints.
+/// Files in the folder of a machine: what it boots, what it traces into and what it prints, and what
+/// QEMU itself has to say, for which a pipe that nobody reads would be too short.
 const IMAGE: &str = "image.elf";
 const TRACE: &str = "trace";
 const CONSOLE: &str = "console";
+const COMPLAINTS: &str = "complaints";
 
 /// A machine that runs.
 #[derive(Debug)]
@@ -42,6 +43,9 @@ impl Machine {
         let trace = folder.path().join(TRACE);
         let made = File::create(&trace).and_then(|file| file.set_len(TRACE_BYTES));
         made.map_err(|error| HypError::file(&trace, error))?;
+        let complaints = folder.path().join(COMPLAINTS);
+        let complaints =
+            File::create(&complaints).map_err(|error| HypError::file(&complaints, error))?;
         let mut command = Command::new(PROGRAM);
         die_with_us(&mut command);
         let process = command
@@ -50,7 +54,7 @@ impl Machine {
             .current_dir(folder.path())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(Stdio::piped())
+            .stderr(complaints)
             .spawn()
             .map_err(|error| {
                 HypError::Unsupported(format!(
@@ -68,8 +72,12 @@ impl Machine {
 
     /// What it has printed so far.
     pub(crate) fn console(&self) -> String {
-        let bytes = fs::read(self.folder.path().join(CONSOLE)).unwrap_or_default();
-        String::from_utf8_lossy(&bytes).replace('\r', "")
+        self.text(CONSOLE).replace('\r', "")
+    }
+
+    fn text(&self, file: &str) -> String {
+        let bytes = fs::read(self.folder.path().join(file)).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
     }
 
     /// Whether it has turned itself off.
@@ -84,14 +92,9 @@ impl Machine {
         if status.success() {
             return Ok(true);
         }
-        let mut said = String::new();
-        if let Some(errors) = &mut self.process.stderr {
-            // What it says is worth having, and its status is reason enough without it.
-            let _ = errors.read_to_string(&mut said);
-        }
         Err(HypError::Failed(format!(
             "{PROGRAM} failed ({status}): {}",
-            said.trim()
+            self.text(COMPLAINTS).trim()
         )))
     }
 }
