@@ -7,16 +7,6 @@
 
 #include "vm.h"
 
-/* Spins until the lock is free; not re-entrant. Interrupts are off at EL2, always. */
-static inline void lock(struct lock *lock) {
-    while (__atomic_exchange_n(&lock->taken, 1, __ATOMIC_ACQUIRE))
-        __asm__ volatile("yield");
-}
-
-static inline void unlock(struct lock *lock) {
-    __atomic_store_n(&lock->taken, 0, __ATOMIC_RELEASE);
-}
-
 /* Time since the machine was turned on, the same on all cores. */
 uint64_t arch_now_ns(void);
 /* The same in ticks of its clock, not before the interrupt that is handled; ticks a second. */
@@ -52,6 +42,10 @@ void arch_vcpu_silence(struct vcpu *vcpu);
 /* What a guest has there are its devices. */
 #define ARCH_GUEST_DEVICES 0x08000000ULL
 #define ARCH_GUEST_DEVICES_BYTES 0x02000000ULL
+/* Those that are emulated: the interrupt controller and the serial line, each a start and a size. */
+#define ARCH_GUEST_EMULATED {{0x08000000, 0x001a0000}, {0x09000000, 0x00001000}}
+/* Calls `own` with each device of the machine that is the hypervisor's. */
+void arch_own_devices(void (*own)(uint64_t address, uint64_t size));
 void arch_vm_init(struct vm *vm);
 _Noreturn void arch_power_off(void);
 

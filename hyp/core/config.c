@@ -11,7 +11,7 @@
 /* Where the hypervisor itself is; by the linker. */
 extern char image_start[], image_end[];
 
-static bool overlap(uint64_t a, uint64_t a_size, uint64_t b, uint64_t b_size) {
+bool config_overlap(uint64_t a, uint64_t a_size, uint64_t b, uint64_t b_size) {
     return a < b + b_size && b < a + a_size;
 }
 
@@ -33,10 +33,11 @@ static const char *region_error(const struct memory_region *region) {
         return "a memory region is not in the platform's memory";
     if (!is_within(region->guest_address, region->size, 0, ARCH_GUEST_BYTES))
         return "a memory region is where guests have no addresses";
-    if (overlap(region->guest_address, region->size, ARCH_GUEST_DEVICES, ARCH_GUEST_DEVICES_BYTES))
+    if (config_overlap(region->guest_address, region->size, ARCH_GUEST_DEVICES,
+                       ARCH_GUEST_DEVICES_BYTES))
         return "a memory region has the addresses of a guest's devices";
-    if (overlap(region->address, region->size, (uintptr_t)image_start,
-                (uint64_t)(image_end - image_start)))
+    if (config_overlap(region->address, region->size, (uintptr_t)image_start,
+                       (uint64_t)(image_end - image_start)))
         return "a memory region overlaps the hypervisor";
     return 0;
 }
@@ -46,8 +47,8 @@ static const char *trace_error(const struct machine_config *config) {
     const char *wrong = trace->size ? region_error(trace) : 0;
     for (uint32_t n = 0; n < config->vms && !wrong; n++)
         for (uint32_t r = 0; r < MAX_REGIONS && !wrong; r++)
-            if (overlap(trace->address, trace->size, config->vm[n].memory[r].address,
-                        config->vm[n].memory[r].size))
+            if (config_overlap(trace->address, trace->size, config->vm[n].memory[r].address,
+                               config->vm[n].memory[r].size))
                 wrong = "a VM has memory of the trace";
     return wrong;
 }
@@ -85,8 +86,8 @@ static const char *vm_error(const struct vm_config *vm) {
         if (wrong)
             return wrong;
         for (uint32_t other = 0; other < r; other++)
-            if (overlap(region->guest_address, region->size, vm->memory[other].guest_address,
-                        vm->memory[other].size))
+            if (config_overlap(region->guest_address, region->size, vm->memory[other].guest_address,
+                               vm->memory[other].size))
                 return "two memory regions of a VM have the same addresses";
     }
     return reservation_error(&vm->reservation);
@@ -95,8 +96,8 @@ static const char *vm_error(const struct vm_config *vm) {
 static bool share_memory(const struct vm_config *a, const struct vm_config *b) {
     for (uint32_t i = 0; i < MAX_REGIONS; i++)
         for (uint32_t j = 0; j < MAX_REGIONS; j++)
-            if (overlap(a->memory[i].address, a->memory[i].size, b->memory[j].address,
-                        b->memory[j].size))
+            if (config_overlap(a->memory[i].address, a->memory[i].size, b->memory[j].address,
+                               b->memory[j].size))
                 return true;
     return false;
 }
@@ -111,10 +112,10 @@ static const char *statistics_error(const struct vm_config *vm, uint32_t vms) {
         return "a VM may read the statistics of one that there is not";
     if (start % STATISTICS_PAGE_BYTES || !is_within(start, size, 0, ARCH_GUEST_BYTES))
         return "pages of statistics are not aligned to 4 KiB, or where guests have no addresses";
-    if (overlap(start, size, ARCH_GUEST_DEVICES, ARCH_GUEST_DEVICES_BYTES))
+    if (config_overlap(start, size, ARCH_GUEST_DEVICES, ARCH_GUEST_DEVICES_BYTES))
         return "pages of statistics have the addresses of a guest's devices";
     for (uint32_t r = 0; r < MAX_REGIONS; r++)
-        if (overlap(start, size, vm->memory[r].guest_address, vm->memory[r].size))
+        if (config_overlap(start, size, vm->memory[r].guest_address, vm->memory[r].size))
             return "pages of statistics have the addresses of a memory region";
     return 0;
 }
@@ -189,5 +190,7 @@ const char *config_error(const struct machine_config *config) {
     const char *wrong = changes_error(config);
     if (!wrong)
         wrong = lending_error(config);
+    if (!wrong)
+        wrong = devices_error(config);
     return wrong ? wrong : trace_error(config);
 }

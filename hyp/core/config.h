@@ -15,6 +15,8 @@
 #define MAX_VCPUS 8U
 #define MAX_REGIONS 4U
 #define BOOT_ARGUMENTS 4U
+#define MAX_DEVICES 8U
+#define MAX_SHARED 32U /* interrupts of the devices of a VM */
 /* What stage 2 maps at once; guests and their images are aligned to it. */
 #define REGION_ALIGNMENT 0x200000U
 
@@ -22,6 +24,12 @@ struct memory_region {
     uint64_t guest_address;
     uint64_t address; /* in the machine's memory */
     uint64_t size;    /* bytes; 0: no region */
+};
+
+/* Registers of a device that is the VM's alone, which sees them where the machine has them. */
+struct device_region {
+    uint64_t address;
+    uint64_t size; /* bytes; 0: no device */
 };
 
 /* What a reservation may be changed to at run time, both ends included. */
@@ -57,6 +65,8 @@ struct vm_config {
     uint64_t entry;                     /* guest address of the first instruction */
     uint64_t arguments[BOOT_ARGUMENTS]; /* in the first registers of vCPU 0 at the entry */
     struct memory_region memory[MAX_REGIONS];
+    struct device_region devices[MAX_DEVICES];
+    uint32_t interrupts[MAX_SHARED]; /* of its devices, as the machine numbers them; 0: no more */
     uint32_t cores[MAX_VCPUS];
     uint32_t vcpus;
     struct reservation_config reservation;
@@ -78,5 +88,9 @@ extern const struct machine_config machine_config;
 
 /* Null if the machine can be divided so; else what is wrong. */
 const char *config_error(const struct machine_config *config);
+/* Its part about devices. */
+const char *devices_error(const struct machine_config *config);
+/* Whether two pieces of memory have a byte in common; one without bytes has none. */
+bool config_overlap(uint64_t a, uint64_t a_size, uint64_t b, uint64_t b_size);
 
 #endif

@@ -10,14 +10,11 @@
 #define RINGFENCE_HYP_VM_H
 
 #include "config.h"
+#include "lock.h"
 #include "vcpu_arch.h"
 
 #include <ringfence/periods.h>
 #include <ringfence/reservation.h>
-
-struct lock {
-    uint32_t taken;
-};
 
 enum vcpu_state { VCPU_OFF = 0, VCPU_STARTING, VCPU_ON };
 

@@ -30,7 +30,7 @@ import emulator  # noqa: E402
 import initramfs  # noqa: E402
 
 HYP = ROOT / "hyp"
-GUESTS = ("writer", "intruder", "spinner", "manager", "waiter", "walker")
+GUESTS = ("writer", "intruder", "spinner", "manager", "waiter", "walker", "alarm")
 QEMU = "qemu-system-aarch64"
 
 
@@ -57,7 +57,7 @@ PLATFORMS = {
     "zcu104": Platform(2, "-M xlnx-zcu102,virtualization=on -smp 4 -m 2G", "ringfence.bin", "/machine/soc/gic"),
     "raspberry-pi-4": Platform(2, "-M raspi4b", "ringfence.bin", "/machine/soc/peripherals"),
 }
-EXACT = ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off"]
+EXACT = ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off", "-rtc", "base=2026-01-01,clock=vm"]
 # Cores run in turns, which end when a core sets a timer and else at the next timer of any: one that
 # is busy and sets none would take the whole periods of those that have just set theirs. A device's
 # timer of this period ends turns, too. After each timer the first core is served first: one that is

@@ -8,6 +8,7 @@
 #include "../../core/regulate.h"
 #include "counter.h"
 #include "gic_hardware.h"
+#include "gicd.h"
 #include "sysreg.h"
 #include "vgic.h"
 
@@ -19,6 +20,41 @@ void gic_start_core(uint32_t core) {
     gic_enable(core, platform.counter_interrupt[core], PRIORITY_OURS);
 }
 
+static volatile uint32_t *distributor_word(uint32_t offset) {
+    return (volatile uint32_t *)(platform.distributor + offset);
+}
+
+/* The first word is each core's own. */
+void gic_shared_off(void) {
+    for (uint32_t n = 1; n < gic_shared_words(); n++)
+        *distributor_word(GICD_ICENABLER + n * 4) = ~0U;
+}
+
+uint32_t gic_shared_words(void) {
+    return GICD_TYPER_LINES(*distributor_word(GICD_TYPER));
+}
+
+uint32_t gic_shared_read(uint32_t offset) {
+    return *distributor_word(offset);
+}
+
+void gic_shared_write(uint32_t offset, uint32_t value) {
+    *distributor_word(offset) = value;
+    dsb();
+}
+
+void gic_shared_enable(uint32_t interrupt, uint32_t core) {
+    gic_enable(core, interrupt, PRIORITY_GUEST);
+}
+
+void gic_shared_disable(uint32_t interrupt) {
+    gic_shared_write(GICD_ICENABLER + interrupt / 32 * 4, 1U << interrupt % 32);
+}
+
+void gic_shared_clear_active(uint32_t interrupt) {
+    gic_shared_write(GICD_ICACTIVER + interrupt / 32 * 4, 1U << interrupt % 32);
+}
+
 static void handle(struct vcpu *vcpu, uint32_t acknowledged) {
     uint32_t interrupt = GIC_INTERRUPT(acknowledged);
     gic_end(acknowledged);
@@ -27,8 +63,7 @@ static void handle(struct vcpu *vcpu, uint32_t acknowledged) {
     } else if (vcpu && interrupt == platform.counter_interrupt[vcpu->core]) {
         counter_clear_overflow();
         regulate_overflow(vcpu);
-    } else if (vcpu && interrupt == platform.guest_timer_interrupt) {
-        vgic_set_pending(vcpu, interrupt);
+    } else if (vcpu && vgic_take(vcpu, interrupt)) {
         return; /* the guest's end of it deactivates it */
     } else if (interrupt == platform.maintenance_interrupt) {
         lists_clean();

@@ -31,6 +31,17 @@ void gic_enable(uint32_t core, uint32_t interrupt, uint32_t priority);
 void gic_enable_private(uint32_t core, uint32_t interrupt, bool enabled);
 /* Ends a private interrupt of this core, if a guest has left it active. */
 void gic_clear_active(uint32_t core, uint32_t interrupt);
+/* The shared interrupts, all of them off, which a distributor has in so many words of 32; its
+ * registers about them (gicd.h) by their offset. */
+void gic_shared_off(void);
+uint32_t gic_shared_words(void);
+uint32_t gic_shared_read(uint32_t offset);
+void gic_shared_write(uint32_t offset, uint32_t value);
+/* One of them: to a guest on that core, or to nobody. */
+void gic_shared_enable(uint32_t interrupt, uint32_t core);
+void gic_shared_disable(uint32_t interrupt);
+/* Ends one that a guest has not ended. */
+void gic_shared_clear_active(uint32_t interrupt);
 /* Turns on what each core needs. */
 void gic_start_core(uint32_t core);
 /* Handles an interrupt that waits for this core; another one comes again. */

@@ -7,6 +7,7 @@
 #include "stage2.h"
 #include "sysreg.h"
 #include "vgic.h"
+#include "vgic_shared.h"
 
 extern char stacks[];
 _Noreturn void arch_restart(void *stack_top, void (*next)(void));
@@ -16,6 +17,7 @@ struct vcpu *arch_vcpu(void) {
 }
 
 void arch_vm_init(struct vm *vm) {
+    vgic_shared_reset(vm);
     stage2_build(vm);
 }
 

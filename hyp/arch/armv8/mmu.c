@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 #include "mmu.h"
 
-#include "../../core/config.h"
+#include "../../core/arch.h"
 #include "../../core/platform.h"
 #include "firmware.h"
 #include "gic.h"
@@ -32,11 +32,15 @@ void mmu_build(void) {
     /* Any other size is refused when we can say so. */
     if (trace->size % REGION_ALIGNMENT == 0)
         tables_map(root, trace->address, trace->address, trace->size, NORMAL | EXECUTE_NEVER);
-    map_device(platform.uart, PAGE_BYTES);
+    arch_own_devices(map_device);
+}
+
+void arch_own_devices(void (*own)(uint64_t address, uint64_t size)) {
+    own(platform.uart, PAGE_BYTES);
     if (platform.bus_monitor)
-        map_device(platform.bus_monitor, PAGE_BYTES);
-    gic_map(map_device);
-    firmware_map(map_device);
+        own(platform.bus_monitor, PAGE_BYTES);
+    gic_map(own);
+    firmware_map(own);
 }
 
 void mmu_enable(void) {

@@ -10,6 +10,7 @@ _Static_assert(ARCH_GUEST_BYTES == 1ULL << INPUT_BITS, "configurations are check
 
 #define GUEST_READS (STAGE2_NORMAL | STAGE2_READ | INNER_SHAREABLE | ACCESSED)
 #define GUEST_MEMORY (GUEST_READS | STAGE2_WRITE)
+#define GUEST_DEVICE (STAGE2_DEVICE | STAGE2_READ | STAGE2_WRITE | ACCESSED | EXECUTE_NEVER)
 
 static void map_statistics(const struct vm *vm) {
     const struct statistics_config *statistics = &vm->config->statistics;
@@ -26,6 +27,10 @@ void stage2_build(struct vm *vm) {
         const struct memory_region *region = &vm->config->memory[r];
         tables_map(vm->arch.stage2, region->guest_address, region->address, region->size,
                    GUEST_MEMORY);
+    }
+    for (uint32_t d = 0; d < MAX_DEVICES; d++) {
+        const struct device_region *device = &vm->config->devices[d];
+        tables_map(vm->arch.stage2, device->address, device->address, device->size, GUEST_DEVICE);
     }
     map_statistics(vm);
     vgic_map(vm);

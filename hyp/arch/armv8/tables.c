@@ -8,9 +8,9 @@
 #define BLOCK_BYTES (ENTRIES * PAGE_BYTES)
 #define LAST_LEVEL 3U
 #define LEVEL_SHIFT(level) (12U + 9U * (LAST_LEVEL - (level)))
-/* Ours: a root, a second level and a third one for the image and each device. A VM's: a root and
- * one more a GiB. */
-#define TABLES 64U
+/* Ours: a root, a second level and a third one for the image and each device. A VM's: a root, one
+ * more a GiB, and two at most for each device. */
+#define TABLES 128U
 
 static uint64_t tables[TABLES][ENTRIES] __attribute__((aligned(PAGE_BYTES)));
 static uint32_t tables_used;

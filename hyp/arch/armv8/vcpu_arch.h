@@ -5,16 +5,22 @@
 
 #include <stdint.h>
 
+#include "config.h"
+#include "lock.h"
+
 /* Software-generated (SGI, 0 to 15) and private (PPI, 16 to 31) interrupts: those of one vCPU. */
 #define VGIC_PRIVATE 32U
 #define VGIC_SGIS 16U
+/* A vCPU's lines: its private interrupts by number, then the VM's shared ones in the order of the
+ * configuration. */
+#define VGIC_LINES (VGIC_PRIVATE + MAX_SHARED)
 
 /*
  * What the interrupt controller has for a vCPU. Only `pending` and `senders` are shared: other
  * vCPUs set bits in them.
  */
 struct vcpu_arch {
-    uint32_t pending; /* interrupts that are in no list register yet */
+    uint64_t pending; /* lines that are in no list register yet */
     uint32_t enabled;
     uint32_t group;
     uint32_t asleep; /* GICv3: GICR_WAKER.ProcessorSleep */
@@ -24,9 +30,19 @@ struct vcpu_arch {
     uint8_t senders[VGIC_SGIS];
 };
 
+/* What the distributor has for a VM's shared interrupts, in the order of the configuration. */
+struct shared_interrupts {
+    struct lock lock;
+    uint32_t enabled; /* a bit each */
+    uint32_t group;
+    uint8_t priority[MAX_SHARED];
+    uint8_t targets[MAX_SHARED]; /* vCPUs, a bit each: the first of them gets it */
+};
+
 struct vm_arch {
     uint64_t *stage2; /* its root table */
     uint32_t distributor_control;
+    struct shared_interrupts shared;
 };
 
 /* What a trap saves: x0 to x30, and where the guest goes on. Known to vectors.S. */

@@ -7,28 +7,72 @@
 #include "gic.h"
 #include "gic_hardware.h"
 #include "sysreg.h"
+#include "vgic_shared.h"
 
 /* No version has more. */
 #define MAX_LISTS 64U
+#define PRIVATE_LINES (BIT(VGIC_PRIVATE) - 1)
+
+static uint32_t number_of(const struct vcpu *vcpu, uint32_t line) {
+    return line < VGIC_PRIVATE ? line : vcpu->vm->config->interrupts[line - VGIC_PRIVATE];
+}
+
+/* VGIC_LINES if the VM has no such interrupt. */
+static uint32_t line_of(const struct vcpu *vcpu, uint32_t interrupt) {
+    if (interrupt < VGIC_PRIVATE)
+        return interrupt;
+    return VGIC_PRIVATE + vgic_shared_find(vcpu->vm, interrupt);
+}
+
+/* What a device has told and the guest has not ended is not lost: it waits for the next start of
+ * the vCPU, or is ended in the guest's place if that had begun it. */
+static void list_leave(struct vcpu *vcpu, uint32_t n) {
+    uint64_t value = list_read(n);
+    uint32_t interrupt = LIST_INTERRUPT(value);
+    list_write(n, 0);
+    if (interrupt < VGIC_PRIVATE)
+        return;
+    if (value & LIST_PENDING)
+        vgic_set_pending(vcpu, line_of(vcpu, interrupt));
+    else if (value & LIST_ACTIVE)
+        gic_shared_clear_active(interrupt);
+}
 
 void vgic_off(struct vcpu *vcpu) {
     lists_control(false, false);
     for (uint32_t n = 0; n < list_count(); n++)
-        list_write(n, 0);
+        list_leave(vcpu, n);
+    if (vm_is_stopped(vcpu->vm))
+        vgic_shared_off(vcpu->vm);
     gic_enable_private(vcpu->core, platform.guest_timer_interrupt, false);
     gic_clear_active(vcpu->core, platform.guest_timer_interrupt);
 }
 
 void vgic_reset(struct vcpu *vcpu) {
     vgic_off(vcpu);
+    uint64_t shared = __atomic_load_n(&vcpu->arch.pending, __ATOMIC_ACQUIRE) & ~PRIVATE_LINES;
     vgic_reset_frames(vcpu);
+    __atomic_fetch_or(&vcpu->arch.pending, shared, __ATOMIC_ACQ_REL);
+    vgic_shared_route(vcpu);
     lists_reset_interface();
     lists_control(true, false);
     isb();
 }
 
-void vgic_set_pending(struct vcpu *vcpu, uint32_t interrupt) {
-    __atomic_fetch_or(&vcpu->arch.pending, 1U << interrupt, __ATOMIC_ACQ_REL);
+void vgic_set_pending(struct vcpu *vcpu, uint32_t line) {
+    __atomic_fetch_or(&vcpu->arch.pending, BIT(line), __ATOMIC_ACQ_REL);
+}
+
+static bool is_hardware(uint32_t line) {
+    return line >= VGIC_PRIVATE || line == platform.guest_timer_interrupt;
+}
+
+bool vgic_take(struct vcpu *vcpu, uint32_t interrupt) {
+    uint32_t line = line_of(vcpu, interrupt);
+    if (line >= VGIC_LINES || !is_hardware(line))
+        return false;
+    vgic_set_pending(vcpu, line);
+    return true;
 }
 
 void vgic_send(struct vcpu *from, struct vcpu *to, uint32_t interrupt) {
@@ -37,8 +81,15 @@ void vgic_send(struct vcpu *from, struct vcpu *to, uint32_t interrupt) {
         arch_kick(to->core);
 }
 
-static uint64_t priority_of(const struct vcpu *vcpu, uint32_t interrupt) {
-    return vcpu->arch.priority[interrupt / 4] >> interrupt % 4 * 8 & 0xff;
+static uint64_t priority_of(const struct vcpu *vcpu, uint32_t line) {
+    if (line >= VGIC_PRIVATE)
+        return vcpu->vm->arch.shared.priority[line - VGIC_PRIVATE];
+    return vcpu->arch.priority[line / 4] >> line % 4 * 8 & 0xff;
+}
+
+static uint64_t enabled_lines(const struct vcpu *vcpu) {
+    uint64_t shared = __atomic_load_n(&vcpu->vm->arch.shared.enabled, __ATOMIC_ACQUIRE);
+    return vcpu->arch.enabled | shared << VGIC_PRIVATE;
 }
 
 /* False if there is more of the interrupt than a list register holds: it comes in at its end. */
@@ -51,7 +102,7 @@ static bool list_set(struct vcpu *vcpu, uint32_t n, uint64_t value) {
 static void list_empty(struct vcpu *vcpu, uint32_t n) {
     uint64_t value = list_read(n);
     list_give_back(vcpu, value);
-    vgic_set_pending(vcpu, LIST_INTERRUPT(value));
+    vgic_set_pending(vcpu, line_of(vcpu, LIST_INTERRUPT(value)));
 }
 
 /*
@@ -60,9 +111,10 @@ static void list_empty(struct vcpu *vcpu, uint32_t n) {
  * is pending again. False if it waits, or a part of it: for room, which what is displaced wants
  * too, or for the end of what a list register has of it.
  */
-static bool list_add(struct vcpu *vcpu, uint32_t interrupt, bool *wants_room) {
+static bool list_add(struct vcpu *vcpu, uint32_t line, bool *wants_room) {
+    uint32_t interrupt = number_of(vcpu, line);
     uint32_t free = MAX_LISTS, taken = MAX_LISTS;
-    uint64_t priority = priority_of(vcpu, interrupt), least = priority;
+    uint64_t priority = priority_of(vcpu, line), least = priority;
     for (uint32_t n = 0; n < list_count(); n++) {
         uint64_t value = list_read(n);
         if (!(value & (LIST_PENDING | LIST_ACTIVE))) {
@@ -83,15 +135,14 @@ static bool list_add(struct vcpu *vcpu, uint32_t interrupt, bool *wants_room) {
         *wants_room = true;
         return false;
     }
-    bool is_hardware = interrupt == platform.guest_timer_interrupt;
-    return list_set(vcpu, free, list_value(interrupt, priority, is_hardware));
+    return list_set(vcpu, free, list_value(interrupt, priority, is_hardware(line)));
 }
 
-/* The most urgent interrupt of a set that is not empty. */
-static uint32_t most_urgent(const struct vcpu *vcpu, uint32_t set) {
-    uint32_t best = (uint32_t)__builtin_ctz(set);
-    for (uint32_t rest = set & (set - 1); rest; rest &= rest - 1) {
-        uint32_t other = (uint32_t)__builtin_ctz(rest);
+/* The most urgent line of a set that is not empty. */
+static uint32_t most_urgent(const struct vcpu *vcpu, uint64_t set) {
+    uint32_t best = (uint32_t)__builtin_ctzll(set);
+    for (uint64_t rest = set & (set - 1); rest; rest &= rest - 1) {
+        uint32_t other = (uint32_t)__builtin_ctzll(rest);
         if (priority_of(vcpu, other) < priority_of(vcpu, best))
             best = other;
     }
@@ -99,17 +150,16 @@ static uint32_t most_urgent(const struct vcpu *vcpu, uint32_t set) {
 }
 
 void vgic_flush(struct vcpu *vcpu) {
-    uint32_t waiting = __atomic_load_n(&vcpu->arch.pending, __ATOMIC_ACQUIRE);
+    uint64_t waiting = __atomic_load_n(&vcpu->arch.pending, __ATOMIC_ACQUIRE);
     if (!waiting || !vgic_is_on(vcpu->vm))
         return;
     bool wants_room = false;
-    for (uint32_t set = waiting & vcpu->arch.enabled; set;) {
-        uint32_t interrupt = most_urgent(vcpu, set);
-        uint32_t bit = 1U << interrupt;
-        set &= ~bit;
-        __atomic_fetch_and(&vcpu->arch.pending, ~bit, __ATOMIC_ACQ_REL);
-        if (!list_add(vcpu, interrupt, &wants_room))
-            vgic_set_pending(vcpu, interrupt);
+    for (uint64_t set = waiting & enabled_lines(vcpu); set;) {
+        uint32_t line = most_urgent(vcpu, set);
+        set &= ~BIT(line);
+        __atomic_fetch_and(&vcpu->arch.pending, ~BIT(line), __ATOMIC_ACQ_REL);
+        if (!list_add(vcpu, line, &wants_room))
+            vgic_set_pending(vcpu, line);
     }
     lists_control(true, wants_room);
     isb();

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * The interrupt controller that a guest sees: of the version that the machine has, with 16 SGIs
- * and 16 PPIs a vCPU, of which the virtual timer's is the only real one; no shared interrupts yet.
- * Its CPU interface is the hardware's; all else is emulated when the guest accesses it.
+ * and 16 PPIs a vCPU, of which the virtual timer's is the only real one, and the shared interrupts
+ * of the VM's devices. Its CPU interface is the hardware's; all else is emulated when the guest
+ * accesses it.
  *
- * vgic.c is the same for all versions; gicv2/ and gicv3/ have the second half of what is below.
+ * vgic.c and vgic_shared.c are the same for all versions; gicv2/ and gicv3/ have the second half of
+ * what is below.
  */
 #ifndef RINGFENCE_HYP_VGIC_H
 #define RINGFENCE_HYP_VGIC_H
@@ -15,7 +17,9 @@
 void vgic_reset(struct vcpu *vcpu);
 void vgic_off(struct vcpu *vcpu);
 /* From the vCPU's own core, or with a kick afterwards. */
-void vgic_set_pending(struct vcpu *vcpu, uint32_t interrupt);
+void vgic_set_pending(struct vcpu *vcpu, uint32_t line);
+/* An interrupt of the hardware's has come to the vCPU's core; false if it is none of the guest's. */
+bool vgic_take(struct vcpu *vcpu, uint32_t interrupt);
 /* An SGI between vCPUs of a VM. */
 void vgic_send(struct vcpu *from, struct vcpu *to, uint32_t interrupt);
 /* Fills the list registers of this core, before it returns to its guest. */

@@ -103,7 +103,7 @@ void statistics_print(const struct statistics_page *page) {
 }
 
 /* Arm DDI 0487, D19: ID_AA64PFR0_EL1, bits 27 to 24: system registers of a GICv3, or none: GICv2. */
-static bool is_gicv3(void) {
+bool is_gicv3(void) {
     return guest_sysreg_read(id_aa64pfr0_el1) >> 24 & 15;
 }
 
@@ -144,6 +144,27 @@ void set_priority(uint64_t vcpu, uint64_t interrupt, uint8_t priority) {
     uintptr_t first =
         is_gicv3() ? REDISTRIBUTORS + vcpu * 0x20000 + 0x10400 : (uintptr_t)DISTRIBUTOR + 0x400;
     *(volatile uint8_t *)(first + interrupt) = priority;
+}
+
+void shared_send_to(uint64_t interrupt, uint64_t vcpu) {
+    /* GICD_IROUTER, its affinity; GICD_ITARGETSR, a bit of a byte. */
+    if (is_gicv3())
+        *(volatile uint64_t *)((uintptr_t)DISTRIBUTOR + 0x6000 + interrupt * 8) = vcpu;
+    else
+        *(volatile uint8_t *)((uintptr_t)DISTRIBUTOR + 0x800 + interrupt) = (uint8_t)(1U << vcpu);
+}
+
+void shared_set(uint64_t interrupt, bool is_on) {
+    /* GICD_IGROUPR: group 1 if that is a GICv3; GICD_ISENABLER, GICD_ICENABLER. */
+    uintptr_t at = interrupt / 32 * 4;
+    uint32_t bit = 1U << interrupt % 32;
+    if (is_gicv3())
+        *word(DISTRIBUTOR, 0x80 + at) |= bit;
+    *word(DISTRIBUTOR, (is_on ? 0x100 : 0x180) + at) = bit;
+}
+
+bool shared_is_pending(uint64_t interrupt) {
+    return *word(DISTRIBUTOR, 0x200 + interrupt / 32 * 4) >> interrupt % 32 & 1; /* GICD_ISPENDR */
 }
 
 uint64_t interrupt_take(void) {

@@ -43,10 +43,16 @@ struct statistics_line statistics_read(const struct statistics_page *page, uint6
 /* One after the other: its number, and the line but for its sequence. */
 void statistics_print(const struct statistics_page *page);
 
+/* Of which version the interrupt controller is. */
+bool is_gicv3(void);
 /* The vCPU's interrupt controller: private interrupts on, all priorities alike. */
 void interrupts_on(uint64_t vcpu, uint32_t enabled);
 /* The lower the more urgent. */
 void set_priority(uint64_t vcpu, uint64_t interrupt, uint8_t priority);
+/* A shared interrupt: which vCPU gets it; on or off. Whether it is pending. */
+void shared_send_to(uint64_t interrupt, uint64_t vcpu);
+void shared_set(uint64_t interrupt, bool is_on);
+bool shared_is_pending(uint64_t interrupt);
 /* What has come, as interrupt_end wants it; its number; the vCPU that sent it, if GICv2 says. */
 uint64_t interrupt_take(void);
 #define INTERRUPT_NUMBER(taken) ((taken) % 1024)

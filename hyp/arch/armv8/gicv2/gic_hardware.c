@@ -20,6 +20,7 @@ static volatile uint8_t *byte(uint32_t offset) {
 void gic_init(void) {
     /* All interrupts stay in the group that they are in: firmware has put ours into ours. */
     *gic_word(platform.distributor, GICD_CTLR) = GICD_CTLR_ENABLE;
+    gic_shared_off();
 }
 
 void gic_enable(uint32_t core, uint32_t interrupt, uint32_t priority) {

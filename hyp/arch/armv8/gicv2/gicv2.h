@@ -6,23 +6,14 @@
 #include <stdint.h>
 
 #include "../../../core/platform.h"
+#include "gicd.h"
 
 #define GICD_BYTES 0x1000U
 #define GICC_BYTES 0x2000U /* and GICV */
 #define GICH_BYTES 0x1000U
 
-#define GICD_CTLR 0x000U
 #define GICD_CTLR_ENABLE (1U << 0)
-#define GICD_TYPER 0x004U
-#define GICD_ISENABLER 0x100U
-#define GICD_ICENABLER 0x180U
-#define GICD_ISPENDR 0x200U
-#define GICD_ICPENDR 0x280U
-#define GICD_ICACTIVER 0x380U
-#define GICD_IPRIORITYR 0x400U
 #define GICD_ITARGETSR 0x800U
-#define GICD_ICFGR0 0xc00U
-#define GICD_ICFGR1 0xc04U
 #define GICD_SGIR 0xf00U
 #define GICD_SGIR_TARGETS(set) ((uint32_t)(set) << 16)
 #define GICD_PIDR2 0xfe8U

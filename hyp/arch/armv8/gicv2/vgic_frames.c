@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * The distributor as a guest reads and writes it, a 32 bit word at a time; its first words are each
- * vCPU's own. Registers that are not here read as zero and ignore writes, as IHI 0048B has it for
- * interrupts that are not implemented. SGIs are always enabled, which 4.3.5 leaves to us.
+ * vCPU's own, the others vgic_shared.c's. Registers that are not here read as zero and ignore writes,
+ * as IHI 0048B has it for interrupts that are not implemented. SGIs are always enabled, which 4.3.5
+ * leaves to us.
  */
 #include "../../../core/arch.h"
 #include "gic.h"
@@ -10,10 +11,12 @@
 #include "guest_map.h"
 #include "tables.h"
 #include "vgic.h"
+#include "vgic_shared.h"
 
 #define SGIS_MASK ((1U << VGIC_SGIS) - 1)
-/* GICD_TYPER: CPUNumber, less one; ITLinesNumber, 0: no shared interrupts. */
-#define GICD_TYPER_VALUE(vcpus) (((vcpus) - 1) << 5)
+/* GICD_TYPER: CPUNumber, less one; ITLinesNumber. */
+#define GICD_TYPER_VALUE(vcpus, lines) (((vcpus) - 1) << 5 | (lines))
+#define GICD_ICFGR1 (GICD_ICFGR + 4)
 /* GICD_SGIR */
 #define SGIR_INTERRUPT(value) ((value) & 15U)
 #define SGIR_TARGETS(value) ((value) >> 16 & 0xffU)
@@ -44,9 +47,31 @@ static bool is_private(uint32_t offset, uint32_t from) {
     return offset - from < VGIC_PRIVATE;
 }
 
+/* A byte each for shared interrupts: the vCPUs that it is sent to. */
+static bool is_target(uint32_t offset) {
+    return offset - (GICD_ITARGETSR + VGIC_PRIVATE) < GICD_BYTE_BYTES - VGIC_PRIVATE;
+}
+
+static uint32_t read_targets(const struct vm *vm, uint32_t first) {
+    uint32_t value = 0;
+    for (uint32_t byte = 0; byte < 4; byte++)
+        value |= vgic_shared_targets(vm, first + byte) << byte * 8;
+    return value;
+}
+
+static void write_targets(struct vm *vm, uint32_t first, uint32_t value, uint32_t mask) {
+    for (uint32_t byte = 0; byte < 4; byte++)
+        if (mask >> byte * 8 & 1)
+            vgic_shared_send_to(vm, first + byte, value >> byte * 8 & 0xff);
+}
+
 uint32_t vgic_read_word(struct vcpu *vcpu, uint64_t address) {
     const struct vcpu_arch *state = &vcpu->arch;
     uint32_t offset = (uint32_t)(address - GUEST_DISTRIBUTOR);
+    if (vgic_shared_has(offset))
+        return vgic_shared_read(vcpu->vm, offset);
+    if (is_target(offset))
+        return read_targets(vcpu->vm, offset - GICD_ITARGETSR);
     if (is_private(offset, GICD_IPRIORITYR))
         return state->priority[(offset - GICD_IPRIORITYR) / 4];
     if (is_private(offset, GICD_ITARGETSR))
@@ -55,14 +80,14 @@ uint32_t vgic_read_word(struct vcpu *vcpu, uint64_t address) {
     case GICD_CTLR:
         return vcpu->vm->arch.distributor_control;
     case GICD_TYPER:
-        return GICD_TYPER_VALUE(vcpu->vm->config->vcpus);
+        return GICD_TYPER_VALUE(vcpu->vm->config->vcpus, vgic_shared_words(vcpu->vm));
     case GICD_ISENABLER:
     case GICD_ICENABLER:
         return state->enabled;
     case GICD_ISPENDR:
     case GICD_ICPENDR:
-        return __atomic_load_n(&state->pending, __ATOMIC_ACQUIRE);
-    case GICD_ICFGR0: /* SGIs are edges */
+        return (uint32_t)__atomic_load_n(&state->pending, __ATOMIC_ACQUIRE);
+    case GICD_ICFGR: /* SGIs are edges */
         return 0xaaaaaaaaU;
     case GICD_ICFGR1:
         return state->trigger;
@@ -105,6 +130,10 @@ void vgic_write_word(struct vcpu *vcpu, uint64_t address, uint32_t value, uint32
     struct vcpu_arch *state = &vcpu->arch;
     uint32_t offset = (uint32_t)(address - GUEST_DISTRIBUTOR);
     uint32_t *priority = &state->priority[(offset - GICD_IPRIORITYR) / 4 % (VGIC_PRIVATE / 4)];
+    if (vgic_shared_has(offset))
+        vgic_shared_write(vcpu->vm, offset, value, mask);
+    if (is_target(offset))
+        write_targets(vcpu->vm, offset - GICD_ITARGETSR, value, mask);
     if (is_private(offset, GICD_IPRIORITYR))
         *priority = merged(*priority, value, mask);
     switch (offset) {

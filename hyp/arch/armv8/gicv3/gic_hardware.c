@@ -6,9 +6,6 @@
 #include "gic.h"
 #include "gicv3.h"
 
-#define GICD_IGROUPR 0x0080U
-#define GICD_IPRIORITYR 0x0400U
-
 static volatile uint32_t *word(uint64_t frame, uint64_t offset) {
     return (volatile uint32_t *)(frame + offset);
 }
@@ -25,13 +22,17 @@ void gic_map(void (*map)(uint64_t address, uint64_t size)) {
 void gic_init(void) {
     /* With two security states the firmware's bits read as zero, and ours work as they are. */
     *word(platform.distributor, GICD_CTLR) = GICD_CTLR_ARE | GICD_CTLR_ENABLE_GROUP1;
+    gic_shared_off();
+    for (uint32_t n = 1; n < gic_shared_words(); n++)
+        *word(platform.distributor, GICD_IGROUPR + n * 4) = ~0U;
 }
 
 void gic_enable(uint32_t core, uint32_t interrupt, uint32_t priority) {
     bool is_private = interrupt < FIRST_SHARED;
     uint64_t frame = is_private ? redistributor(core) + GICR_SGI_BASE : platform.distributor;
     uint32_t bit = 1U << interrupt % 32;
-    *word(frame, GICD_IGROUPR + interrupt / 32 * 4) |= bit;
+    if (is_private)
+        *word(frame, GICD_IGROUPR) |= bit;
     *(volatile uint8_t *)(frame + GICD_IPRIORITYR + interrupt) = (uint8_t)priority;
     if (!is_private)
         *(volatile uint64_t *)(frame + GICD_IROUTER + interrupt * 8) = platform.affinity[core];

@@ -3,15 +3,15 @@
 #ifndef RINGFENCE_HYP_GICV3_H
 #define RINGFENCE_HYP_GICV3_H
 
+#include "gicd.h"
+
 #define GICD_BYTES 0x10000U
 #define GICR_BYTES 0x20000U /* a core: RD_base and SGI_base */
 #define GICR_SGI_BASE 0x10000U
 
 /* IHI 0069 12.8 and 12.10: registers of distributor and redistributor, ours and the emulated. */
-#define GICD_CTLR 0x0000U
-#define GICD_TYPER 0x0004U
-#define GICD_ISENABLER 0x0100U
 #define GICD_IROUTER 0x6000U
+#define GICD_IROUTER_ANY (1U << 31) /* Interrupt_Routing_Mode */
 #define GICD_CTLR_ENABLE_GROUP1 (1U << 1)
 #define GICD_CTLR_ARE (1U << 4)
 #define GICD_CTLR_DS (1U << 6)

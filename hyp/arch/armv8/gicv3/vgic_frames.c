@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * Distributor and redistributors as a guest reads and writes them, a 32 bit word at a time.
- * Registers that are not here read as zero and ignore writes, as IHI 0069 has it for interrupts
- * that are not implemented.
+ * The distributor's about shared interrupts are vgic_shared.c's. Registers that are not here read as
+ * zero and ignore writes, as IHI 0069 has it for interrupts that are not implemented.
  */
 #include "../../../core/arch.h"
 #include "../../../core/platform.h"
@@ -11,9 +11,11 @@
 #include "guest_map.h"
 #include "sysreg.h"
 #include "vgic.h"
+#include "vgic_shared.h"
 
-/* GICD_TYPER: IDbits, 10 bits less one; ITLinesNumber, 0: no shared interrupts. */
-#define GICD_TYPER_VALUE (9U << 19)
+/* GICD_TYPER: IDbits, 10 bits less one; ITLinesNumber. */
+#define GICD_TYPER_VALUE(lines) (9U << 19 | (lines))
+#define AFFINITIES_2_TO_0 0xffffffU
 
 void vgic_map(const struct vm *vm) {
     (void)vm;
@@ -27,12 +29,42 @@ bool vgic_is_on(const struct vm *vm) {
     return vm->arch.distributor_control & GICD_CTLR_ENABLE_GROUP1;
 }
 
+static uint32_t all_vcpus(const struct vm *vm) {
+    return (1U << vm->config->vcpus) - 1;
+}
+
+/* A double word each for shared interrupts: the affinity of the vCPU that it is sent to, its number;
+ * with GICD_IROUTER_ANY of whichever. The upper half, affinity 3, is 0. */
+static bool is_route(uint32_t offset) {
+    return offset - (GICD_IROUTER + FIRST_SHARED * 8) < (INTID_SPECIAL - FIRST_SHARED) * 8;
+}
+
+static uint32_t read_route(const struct vm *vm, uint32_t offset) {
+    uint32_t targets = vgic_shared_targets(vm, (offset - GICD_IROUTER) / 8);
+    if (offset % 8 || !targets)
+        return 0;
+    bool is_any = targets == all_vcpus(vm) && vm->config->vcpus > 1;
+    return is_any ? GICD_IROUTER_ANY : (uint32_t)__builtin_ctz(targets);
+}
+
+static void write_route(struct vm *vm, uint32_t offset, uint32_t value) {
+    uint32_t vcpu = value & AFFINITIES_2_TO_0;
+    uint32_t targets = vcpu < vm->config->vcpus ? 1U << vcpu : 0;
+    if (offset % 8 == 0)
+        vgic_shared_send_to(vm, (offset - GICD_IROUTER) / 8,
+                            value & GICD_IROUTER_ANY ? all_vcpus(vm) : targets);
+}
+
 static uint32_t distributor_read(const struct vm *vm, uint32_t offset) {
+    if (vgic_shared_has(offset))
+        return vgic_shared_read(vm, offset);
+    if (is_route(offset))
+        return read_route(vm, offset);
     switch (offset) {
     case GICD_CTLR:
         return vm->arch.distributor_control | GICD_CTLR_ARE | GICD_CTLR_DS;
     case GICD_TYPER:
-        return GICD_TYPER_VALUE;
+        return GICD_TYPER_VALUE(vgic_shared_words(vm));
     case GIC_PIDR2:
         return GIC_PIDR2_GICV3;
     default:
@@ -59,7 +91,7 @@ static uint32_t redistributor_read(const struct vcpu *vcpu, uint32_t offset) {
         return state->enabled;
     case GICR_SGI_BASE + GICR_ISPENDR0:
     case GICR_SGI_BASE + GICR_ICPENDR0:
-        return __atomic_load_n(&state->pending, __ATOMIC_ACQUIRE);
+        return (uint32_t)__atomic_load_n(&state->pending, __ATOMIC_ACQUIRE);
     case GICR_SGI_BASE + GICR_ICFGR1:
         return state->trigger;
     default:
@@ -129,12 +161,21 @@ uint32_t vgic_read_word(struct vcpu *vcpu, uint64_t address) {
                               (address - GUEST_REDISTRIBUTORS) % GICR_BYTES);
 }
 
+static void distributor_write(struct vm *vm, uint32_t offset, uint32_t value, uint32_t mask) {
+    if (vgic_shared_has(offset))
+        vgic_shared_write(vm, offset, value, mask);
+    else if (is_route(offset))
+        write_route(vm, offset, merged(read_route(vm, offset), value, mask));
+    else if (offset == GICD_CTLR)
+        vm->arch.distributor_control = value & GICD_CTLR_ENABLE_GROUP1;
+}
+
 void vgic_write_word(struct vcpu *vcpu, uint64_t address, uint32_t value, uint32_t mask) {
-    if (!in_distributor(address))
+    if (in_distributor(address))
+        distributor_write(vcpu->vm, (uint32_t)(address - GUEST_DISTRIBUTOR), value, mask);
+    else
         redistributor_write(vcpu_of_frame(vcpu->vm, address),
                             (address - GUEST_REDISTRIBUTORS) % GICR_BYTES, value, mask);
-    else if (address == GUEST_DISTRIBUTOR + GICD_CTLR)
-        vcpu->vm->arch.distributor_control = value & GICD_CTLR_ENABLE_GROUP1;
 }
 
 #define SYSREG_ICC_SGI1R SYSREG(3, 0, 12, 11, 5)

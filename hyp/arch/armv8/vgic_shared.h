@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * The shared interrupts of a VM: those of its devices (config.h), and no other's are seen or changed.
+ *
+ * An interrupt is on in the hardware while the guest has it on, and comes to the core of the vCPU
+ * that the guest has it sent to. What is written to the distributor about others is ignored.
+ */
+#ifndef RINGFENCE_HYP_VGIC_SHARED_H
+#define RINGFENCE_HYP_VGIC_SHARED_H
+
+#include "../../core/vm.h"
+
+/* As after a reset: all off, to vCPU 0. */
+void vgic_shared_reset(struct vm *vm);
+/* Off for good. */
+void vgic_shared_off(struct vm *vm);
+/* Place of an interrupt in the configuration; MAX_SHARED if the VM has it not. */
+uint32_t vgic_shared_find(const struct vm *vm, uint32_t interrupt);
+/* Has those that are sent to a vCPU come to its core, which is ready for them. */
+void vgic_shared_route(struct vcpu *vcpu);
+/* GICD_TYPER.ITLinesNumber: how many words of 32 interrupts follow the first one. */
+uint32_t vgic_shared_words(const struct vm *vm);
+
+/* A word of the distributor's registers that gicd.h has; whether it is about shared interrupts, as all
+ * are but the first of each. */
+bool vgic_shared_has(uint32_t offset);
+uint32_t vgic_shared_read(const struct vm *vm, uint32_t offset);
+void vgic_shared_write(struct vm *vm, uint32_t offset, uint32_t value, uint32_t mask);
+/* vCPUs to which an interrupt is sent, a bit each. */
+uint32_t vgic_shared_targets(const struct vm *vm, uint32_t interrupt);
+void vgic_shared_send_to(struct vm *vm, uint32_t interrupt, uint32_t vcpus);
+
+#endif
