@@ -93,6 +93,35 @@ TEST_CASE("pictures agree with the geometry that they claim") {
     CHECK(median_miss(later.left, expected_later) < 0.3);
 }
 
+TEST_CASE("what is left out of a part of a picture, or looked at later, is nothing that it shows") {
+    const Scene scene = Scene::furnish(4);
+    const Flight flight(sequence_kind("MH02").flight, 4);
+    Random random(4, 1);
+    int met = 0, left_out = 0;
+    for (int n = 0; n < 200; n++) {
+        const Pose world_from_camera = flight.world_from_body(random.uniform(0, 140));
+        const double x = random.uniform(-0.8, 0.8), y = random.uniform(-0.5, 0.5), side = 0.05;
+        const std::array<Eigen::Vector3d, 4> sides{
+            {{1, 0, -x}, {-1, 0, x + side}, {0, 1, -y}, {0, -1, y + side}}};
+        const Eigen::Vector3d way(x + random.uniform(0, side), y + random.uniform(0, side), 1);
+        const Ray ray{world_from_camera.translation(),
+                      world_from_camera.linear() * way.normalized()};
+        for (const Solid &solid : scene.solids) {
+            const Pose solid_from_camera = solid.solid_from_world * world_from_camera;
+            Hit hit{std::numeric_limits<double>::infinity(), {}, 0, 0, 0};
+            const bool meets = solid.meets(ray, hit);
+            const bool reaches = solid.reaches_into(sides, solid_from_camera);
+            CHECK((reaches || !meets));
+            CHECK(solid.distance_m(solid_from_camera.translation()) <= hit.distance_m);
+            met += meets;
+            left_out += !reaches;
+        }
+    }
+    /* Each ray meets the hall, and most solids are elsewhere. */
+    CHECK(met > 200);
+    CHECK(left_out > 100 * static_cast<int>(scene.solids.size()));
+}
+
 TEST_CASE("dark halls are dark, and not black") {
     const auto mean_of = [](const std::string &name) {
         const SequenceKind &kind = sequence_kind(name);

@@ -72,49 +72,55 @@ Imager::Imager(const Camera &camera) : camera(camera) {
         for (int x = 0; x < camera.width; x += tile_side) {
             const cv::Rect area =
                 cv::Rect(x, y, tile_side, tile_side) & cv::Rect(0, 0, camera.width, camera.height);
-            Tile tile{area, Eigen::Vector3d::Zero(), 0};
-            std::vector<Eigen::Vector3d> corners;
-            for (int corner = 0; corner < 4; corner++) {
-                const int column =
-                    fineness * (corner % 2 ? area.x : area.br().x) - (corner % 2 ? 0 : 1);
-                const int row =
-                    fineness * (corner / 2 ? area.y : area.br().y) - (corner / 2 ? 0 : 1);
-                corners.push_back(
-                    rays[static_cast<std::size_t>(row * columns + column)].cast<double>());
-                tile.axis += corners.back();
-            }
-            tile.axis.normalize();
-            for (const Eigen::Vector3d &corner : corners)
-                tile.half_angle =
-                    std::max(tile.half_angle, std::acos(std::min(1.0, corner.dot(tile.axis))));
-            tiles.push_back(tile);
+            tiles.push_back(tile_of(area));
         }
 }
 
-/* The solids whose balls the tile's cone, wider by `slack_rad`, meets. */
-std::vector<int> Imager::visible(const Scene &scene, const Tile &tile,
-                                 const Pose &world_from_camera, double slack_rad) const {
-    const Eigen::Vector3d axis = world_from_camera.linear() * tile.axis;
-    std::vector<int> found;
-    for (std::size_t n = 0; n < scene.solids.size(); n++) {
-        const Eigen::Vector3d way = scene.solids[n].middle() - world_from_camera.translation();
-        const double distance = way.norm(), radius = scene.solids[n].radius_m();
-        const double angle = std::acos(std::clamp(way.dot(axis) / distance, -1.0, 1.0));
-        if (distance <= radius ||
-            angle <= tile.half_angle + slack_rad + std::asin(radius / distance))
-            found.push_back(static_cast<int>(n));
+Eigen::Vector3d Imager::ray_at(int row, int column) const {
+    return rays[static_cast<std::size_t>(row * camera.width * fineness + column)].cast<double>();
+}
+
+Imager::Tile Imager::tile_of(const cv::Rect &area) const {
+    /* Where its rays meet the plane at a depth of one. */
+    constexpr double endless = std::numeric_limits<double>::infinity();
+    double left = endless, right = -endless, top = endless, bottom = -endless;
+    for (int row = area.y * fineness; row < area.br().y * fineness; row++)
+        for (int column = area.x * fineness; column < area.br().x * fineness; column++) {
+            const Eigen::Vector3d ray = ray_at(row, column);
+            left = std::min(left, ray.x() / ray.z());
+            right = std::max(right, ray.x() / ray.z());
+            top = std::min(top, ray.y() / ray.z());
+            bottom = std::max(bottom, ray.y() / ray.z());
+        }
+    return {area, {{{1, 0, -left}, {-1, 0, right}, {0, 1, -top}, {0, -1, bottom}}}};
+}
+
+/* The solids that reach into the tile's pyramid at one of the moments at least, nearest first. */
+std::vector<Imager::Candidate> Imager::visible(const Scene &scene, const Tile &tile,
+                                               const std::vector<Pose> &world_from_camera) {
+    std::vector<Candidate> found;
+    for (const Solid &solid : scene.solids) {
+        bool reaches = false;
+        double nearest_m = std::numeric_limits<double>::infinity();
+        for (const Pose &pose : world_from_camera) {
+            const Pose solid_from_camera = solid.solid_from_world * pose;
+            reaches = reaches || solid.reaches_into(tile.sides, solid_from_camera);
+            nearest_m = std::min(nearest_m, solid.distance_m(solid_from_camera.translation()));
+        }
+        if (reaches)
+            found.push_back({&solid, nearest_m});
     }
+    std::stable_sort(found.begin(), found.end(), [](const Candidate &one, const Candidate &other) {
+        return one.nearest_m < other.nearest_m;
+    });
     return found;
 }
 
 void Imager::expose(const Scene &scene, const Tile &tile,
                     const std::vector<Pose> &world_from_camera, float gain,
                     cv::Mat1f &picture) const {
-    /* The camera turns and moves less than this while the shutter is open. */
-    constexpr double slack_rad = 0.05;
-    const auto solids = visible(scene, tile, world_from_camera[moments / 2], slack_rad);
+    const std::vector<Candidate> candidates = visible(scene, tile, world_from_camera);
     const double pixel_rad = 1 / camera.fu;
-    const int columns = camera.width * fineness;
     for (int y = tile.area.y; y < tile.area.br().y; y++)
         for (int x = tile.area.x; x < tile.area.br().x; x++) {
             float sum = 0;
@@ -123,12 +129,14 @@ void Imager::expose(const Scene &scene, const Tile &tile,
                           column = x * fineness + part % fineness;
                 const Pose &pose =
                     world_from_camera[static_cast<std::size_t>((part + x + y) % moments)];
-                const Eigen::Vector3d in_camera =
-                    rays[static_cast<std::size_t>(row * columns + column)].cast<double>();
+                const Eigen::Vector3d in_camera = ray_at(row, column);
                 const Ray ray{pose.translation(), pose.linear() * in_camera};
                 Hit hit{std::numeric_limits<double>::infinity(), {}, 0, 0, 0};
-                for (int n : solids)
-                    scene.solids[static_cast<std::size_t>(n)].meets(ray, hit);
+                for (const Candidate &candidate : candidates) {
+                    if (candidate.nearest_m > hit.distance_m)
+                        break;
+                    candidate.solid->meets(ray, hit);
+                }
                 const double slant = std::max(0.15, -hit.normal.dot(ray.direction));
                 const float fallen = static_cast<float>(in_camera.z() * in_camera.z());
                 sum += fallen * scene.light(hit, ray.origin + hit.distance_m * ray.direction,

@@ -7,6 +7,7 @@
 #include "scene.hpp"
 
 #include <Eigen/Core>
+#include <array>
 #include <opencv2/core.hpp>
 #include <vector>
 
@@ -31,15 +32,23 @@ class Imager {
                    double time_s, std::uint64_t noise_seed) const;
 
   private:
-    /* A square of the picture, and the cone of rays that it can have. */
+    /* A square of the picture, and the pyramid that its rays lie in: the normals of its four sides,
+     * inwards, in the camera. */
     struct Tile {
         cv::Rect area;
-        Eigen::Vector3d axis; /* in the camera */
-        double half_angle;
+        std::array<Eigen::Vector3d, 4> sides;
+    };
+    /* A solid that rays may meet, none of them nearer than this. */
+    struct Candidate {
+        const Solid *solid;
+        double nearest_m;
     };
 
-    std::vector<int> visible(const Scene &scene, const Tile &tile, const Pose &world_from_camera,
-                             double slack_rad) const;
+    /* Of the ray at a place of the grid of rays. */
+    Eigen::Vector3d ray_at(int row, int column) const;
+    Tile tile_of(const cv::Rect &area) const;
+    static std::vector<Candidate> visible(const Scene &scene, const Tile &tile,
+                                          const std::vector<Pose> &world_from_camera);
     void expose(const Scene &scene, const Tile &tile, const std::vector<Pose> &world_from_camera,
                 float gain, cv::Mat1f &picture) const;
 

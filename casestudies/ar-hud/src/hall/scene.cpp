@@ -18,6 +18,19 @@ bool Solid::meets(const Ray &ray, Hit &hit) const {
     return true;
 }
 
+/* A box is outside when all of it is on the wrong side of one plane. Its farthest point along a
+ * normal is a corner. */
+bool Solid::reaches_into(const std::array<Eigen::Vector3d, 4> &sides,
+                         const Eigen::Isometry3d &solid_from_camera) const {
+    for (const Eigen::Vector3d &side : sides) {
+        const Eigen::Vector3d normal = solid_from_camera.linear() * side;
+        const double farthest = normal.cwiseAbs().dot(half_size_m);
+        if (farthest < normal.dot(solid_from_camera.translation()))
+            return false;
+    }
+    return true;
+}
+
 /* The slabs between opposite faces: where the ray has entered all of them it enters the box, where
  * it leaves the first it leaves the box. */
 bool Solid::meets_box(const Ray &local, Hit &hit) const {

@@ -5,6 +5,7 @@
 #include "texture.hpp"
 
 #include <Eigen/Geometry>
+#include <array>
 #include <vector>
 
 namespace ar_hud {
@@ -39,12 +40,14 @@ class Solid {
     /* Whether the ray meets it nearer than `hit`, which is then replaced. */
     bool meets(const Ray &ray, Hit &hit) const;
 
-    /* A ball around it. */
-    Eigen::Vector3d middle() const {
-        return solid_from_world.inverse().translation();
-    }
-    double radius_m() const {
-        return half_size_m.norm();
+    /* Whether the box around it may reach into a pyramid with its tip at the camera, given by the
+     * normals of its sides, inwards, in the camera. False only where no ray can meet it. */
+    bool reaches_into(const std::array<Eigen::Vector3d, 4> &sides,
+                      const Eigen::Isometry3d &solid_from_camera) const;
+
+    /* At least so far from a place, which is in the solid's own axes, is what a ray meets of it. */
+    double distance_m(const Eigen::Vector3d &place) const {
+        return (place.cwiseAbs() - half_size_m).cwiseMax(0).norm();
     }
 
   private:
