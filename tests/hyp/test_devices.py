@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 """A device that a VM has to itself, and its interrupt: a PL031 clock, whose line stays up until it is told."""
 
+import os
 import re
+import shutil
+import subprocess
+import tempfile
 import unittest
+from pathlib import Path
 
-from machine import Machine
+from machine import ROOT, Machine
 from test_containment import PERIODS, SHARE
 
+SCENARIOS = ROOT / "scenarios/hyp"
+TIMEOUT_S = 120
 ALARM_AT = 0x48000000
 CLOCK = 0x09010000
 BUS_MONITOR = 0x7FE00000
@@ -73,6 +80,43 @@ class Devices(unittest.TestCase):
     def test_a_device_of_the_hypervisor_s_is_refused(self):
         """The monitor of the bus; the others have the addresses of emulated ones here."""
         self.assertIn("a device is the hypervisor's\n", self.console({"CLOCK": BUS_MONITOR}, "qemu-virt-bus"))
+
+
+class InAScenario(unittest.TestCase):
+    def setUp(self):
+        self.ringfence = Path(os.environ.get("RINGFENCE_BUILT", ROOT / "target/debug"), "ringfence")
+        if not self.ringfence.exists():
+            self.skipTest(f"{self.ringfence} is not built; `make built` does it")
+        self.folder = Path(tempfile.mkdtemp(prefix="hyp-devices-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def run_on(self, platform, **changed):
+        text = (SCENARIOS / "devices.toml").read_text(encoding="utf-8").replace("qemu-virt.toml", f"{platform}.toml")
+        for old, new in changed.values():
+            self.assertIn(old, text)
+            text = text.replace(old, new)
+        shutil.copy(SCENARIOS / f"{platform}.toml", self.folder)
+        (self.folder / "devices.toml").write_text(text)
+        command = [self.ringfence, "run", "--target", "hyp", "-q", "devices.toml"]
+        return subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+
+    def test_a_vm_has_the_clock_and_the_writer_its_reservation(self):
+        for platform in ("qemu-virt", "qemu-virt-gicv2"):
+            ran = self.run_on(platform)
+            self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+            self.assertIn("The reservations: promised and held.", ran.stdout)
+            console = (self.folder / "devices.rfr.console").read_text(encoding="utf-8")
+            self.assertIn("[alarm] on: pending 0, taken 2 by vCPU 0\n", console)
+
+    def test_what_the_board_cannot_give_is_refused_before_it_starts(self):
+        wrong = {
+            "the device `clock` is at 0x50000000 to 0x50001000, but qemu-virt has RAM from": ("address = 0x0901_0000", "address = 0x5000_0000"),
+            "a device has the addresses of one that is emulated": ("address = 0x0901_0000", "address = 0x0900_0000"),
+        }
+        for why, change in wrong.items():
+            ran = self.run_on("qemu-virt", change=change)
+            self.assertNotEqual(ran.returncode, 0)
+            self.assertIn(why, ran.stderr + ran.stdout)
 
 
 class DevicesOnGicv2(Devices):

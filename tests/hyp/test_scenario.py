@@ -33,6 +33,9 @@ class Scenario(unittest.TestCase):
             shutil.copy(SCENARIOS / name, self.folder)
         busybox = debian.program(debian.unpacked(self.kernel.architecture, "busybox-static"), "busybox")
         script = "echo from the shell; nproc; awk '/MemTotal/ {print ($2 > 200000)}' /proc/meminfo"
+        # Its own clock, which begins with the year, and tells it of an alarm.
+        script += "; cat /sys/class/rtc/rtc0/date; awk '/rtc-pl031/ {print \"before\", $2 + $3}' /proc/interrupts"
+        script += "; echo +2 >/sys/class/rtc/rtc0/wakealarm; sleep 3; awk '/rtc-pl031/ {print \"after\", $2 + $3}' /proc/interrupts"
         contents = {"/init": initramfs.text(init(script), 0o755), "/bin/busybox": initramfs.read(busybox)}
         (self.folder / "initrd").write_bytes(initramfs.archive(contents))
         (self.folder / "Image").symlink_to(self.kernel.image)
@@ -43,7 +46,8 @@ class Scenario(unittest.TestCase):
         self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
         self.assertIn("The reservations: promised and held.", ran.stdout)
         console = (self.folder / "linux.rfr.console").read_text(encoding="utf-8")
-        for said in ("[linux] from the shell\n", "[linux] 2\n", "[linux] 1\n", "[writer] vCPU 1:" + " 300" * 20):
+        clock = ("[linux] 2026-01-01\n", "[linux] before 0\n", "[linux] after 1\n")
+        for said in (*clock, "[linux] from the shell\n", "[linux] 2\n", "[linux] 1\n", "[writer] vCPU 1:" + " 300" * 20):
             self.assertIn(said, console)
 
 

@@ -46,6 +46,8 @@ pub struct Board {
     pub link: u64,
     /// What of the first piece of RAM is the hypervisor's, from its start on.
     pub reserved: Range<u64>,
+    /// Interrupt of each core's counter; private ones are the same number everywhere.
+    pub counter_interrupts: Vec<u16>,
 }
 
 impl Board {
@@ -75,6 +77,7 @@ impl Board {
             })
         };
         let ram = ram(&folder)?;
+        let counter_interrupts = counter_interrupts(&folder)?;
         let link = number("platform.mk", "LINK_ADDRESS :=")?;
         Ok(Self {
             name,
@@ -83,6 +86,7 @@ impl Board {
             link,
             reserved: ram[0].start.min(link)..link + HYPERVISOR_BYTES,
             ram,
+            counter_interrupts,
         })
     }
 }
@@ -120,6 +124,23 @@ fn ram(folder: &str) -> Result<Vec<Range<u64>>, HypError> {
     })
 }
 
+/// One for each core, in braces.
+fn counter_interrupts(folder: &str) -> Result<Vec<u16>, HypError> {
+    let file = format!("{folder}/platform.c");
+    let text = sources::text(&file).unwrap_or_default();
+    let list = text.split_once(".counter_interrupt = {");
+    let list = list.and_then(|(_, rest)| Some(rest.split_once('}')?.0));
+    let numbers = list.and_then(|list| {
+        let number = |word| u16::try_from(number(word)?).ok();
+        list.split(',').map(number).collect()
+    });
+    numbers.ok_or_else(|| {
+        HypError::Failed(format!(
+            "{file}: found no `.counter_interrupt = {{number, ...}}`"
+        ))
+    })
+}
+
 /// The number that follows `key`, decimal or hexadecimal.
 fn number_after(text: &str, key: &str) -> Option<u64> {
     let (_, rest) = text.split_once(key)?;
@@ -148,6 +169,9 @@ mod tests {
         assert_eq!(board.ram, std::slice::from_ref(&ram));
         assert_eq!(board.link, 0x4020_0000);
         assert_eq!(board.reserved, 0x4000_0000..0x4100_0000);
+        assert_eq!(board.counter_interrupts, [23; 4]);
+        let zcu104 = Board::named("zcu104").unwrap();
+        assert_eq!(zcu104.counter_interrupts, [175, 176, 177, 178]);
     }
 
     #[test]

@@ -4,14 +4,20 @@ use std::ops::Range;
 
 use crate::board::Gic;
 
+use ringfence_scenario::vm::Device;
 use vm_fdt::{FdtWriter, FdtWriterResult};
 
 /// Interrupt specifiers of the GIC (Linux, arm,gic-v3.yaml): shared, private; level, active high.
 const SHARED: u32 = 0;
+const FIRST_SHARED: u16 = *Device::INTERRUPTS.start() as u16;
 const PRIVATE: u32 = 1;
 const LEVEL: u32 = 4;
-/// The GIC's handle in the tree.
+/// Handles in the tree.
 const GIC: u32 = 1;
+const CLOCK: u32 = 2;
+/// Linux asks the bus clock of a PrimeCell (arm,primecell.yaml) before it looks at it: always on.
+const PRIMECELL: &str = "arm,primecell";
+const PRIMECELL_CLOCK_HZ: u32 = 24_000_000;
 /// Where a guest sees its devices: `docs/src/hypervisor.md`.
 const DISTRIBUTOR: u64 = 0x0800_0000;
 const REDISTRIBUTORS: u64 = 0x080a_0000;
@@ -28,6 +34,7 @@ pub(crate) struct LinuxGuest<'a> {
     pub(crate) memory_bytes: u64,
     pub(crate) initrd: Option<Range<u64>>,
     pub(crate) command_line: &'a str,
+    pub(crate) devices: &'a [Device],
 }
 
 /// The flattened tree.
@@ -46,6 +53,9 @@ pub(crate) fn linux_guest(guest: &LinuxGuest<'_>) -> FdtWriterResult<Vec<u8>> {
     tree.end_node(memory)?;
     processors(&mut tree, guest.vcpus)?;
     devices(&mut tree, guest)?;
+    for device in guest.devices.iter().filter(|it| !it.compatible.is_empty()) {
+        own_device(&mut tree, device)?;
+    }
     tree.end_node(root)?;
     tree.finish()
 }
@@ -104,10 +114,32 @@ fn devices(tree: &mut FdtWriter, guest: &LinuxGuest<'_>) -> FdtWriterResult<()> 
     tree.property_array_u64("reg", &frames)?;
     tree.property_phandle(GIC)?;
     tree.end_node(gic)?;
+    let clock = tree.begin_node("clock")?;
+    tree.property_string("compatible", "fixed-clock")?;
+    tree.property_u32("#clock-cells", 0)?;
+    tree.property_u32("clock-frequency", PRIMECELL_CLOCK_HZ)?;
+    tree.property_phandle(CLOCK)?;
+    tree.end_node(clock)?;
     let uart = tree.begin_node(&format!("serial@{UART:x}"))?;
     tree.property_string("compatible", "arm,sbsa-uart")?;
     tree.property_array_u64("reg", &[UART, 0x1000])?;
     tree.property_array_u32("interrupts", &[SHARED, 1, LEVEL])?;
     tree.property_u32("current-speed", 115_200)?;
     tree.end_node(uart)
+}
+
+fn own_device(tree: &mut FdtWriter, device: &Device) -> FdtWriterResult<()> {
+    let node = tree.begin_node(&format!("device@{:x}", device.address))?;
+    tree.property_string_list("compatible", device.compatible.clone())?;
+    tree.property_array_u64("reg", &[device.address, device.size_bytes])?;
+    let specifier = |&number: &u16| [SHARED, u32::from(number - FIRST_SHARED), LEVEL];
+    let interrupts: Vec<[u32; 3]> = device.interrupts.iter().map(specifier).collect();
+    if !interrupts.is_empty() {
+        tree.property_array_u32("interrupts", interrupts.as_flattened())?;
+    }
+    if device.compatible.iter().any(|name| name == PRIMECELL) {
+        tree.property_u32("clocks", CLOCK)?;
+        tree.property_string("clock-names", "apb_pclk")?;
+    }
+    tree.end_node(node)
 }

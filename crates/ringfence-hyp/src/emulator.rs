@@ -126,7 +126,7 @@ fn arguments(board: &Board) -> Vec<String> {
          -object memory-backend-ram,id=ram,size={rest} \
          -object memory-backend-file,id=trace,size={TRACE_BYTES},share=on,mem-path={TRACE} \
          -numa node,cpus=0-{last},memdev=ram -numa node,memdev=trace \
-         -accel tcg,thread=single -icount shift=0,sleep=off \
+         -accel tcg,thread=single -icount shift=0,sleep=off -rtc base=2026-01-01,clock=vm \
          -netdev hubport,id=none,hubid=0 \
          -object filter-buffer,id=turns,netdev=none,interval={TURN_US} \
          -nodefaults -no-user-config -display none -serial file:{CONSOLE} -kernel {IMAGE}",

@@ -133,6 +133,7 @@ fn linux(
             start..start + initrd_bytes
         }),
         command_line,
+        devices: &vm.devices,
     })
     .map_err(|error| HypError::Failed(format!("the device tree of `{}`: {error}", vm.name)))?;
     let piece = |offset, contents| Piece { offset, contents };

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use ringfence_scenario::model::{Case, Scenario};
-use ringfence_scenario::vm::{Reservation, Vm};
+use ringfence_scenario::vm::{Device, Reservation, Vm};
 use tempfile::TempDir;
 
 use crate::board::Board;
@@ -55,7 +55,9 @@ impl Configuration {
             )));
         }
         let vms: Vec<&Vm> = case.vms.iter().map(|&vm| &scenario.vms[vm]).collect();
-        refuse_devices(&vms)?;
+        for device in vms.iter().flat_map(|vm| &vm.devices) {
+            check_device(device, &board)?;
+        }
         let guests: Vec<Loaded> = vms
             .iter()
             .map(|vm| guest::load(vm, board.gic))
@@ -73,6 +75,7 @@ impl Configuration {
                 size_bytes: ram.size_bytes,
                 reservation: vm.reservation.clone().filter(|_| case.reservations),
                 may_change: numbers_in(case, &vm.may_change),
+                devices: vm.devices.clone(),
             }
         };
         Ok(Self {
@@ -138,11 +141,28 @@ fn numbers_in(case: &Case, vms: &[usize]) -> Vec<usize> {
     vms.filter_map(number).collect()
 }
 
-fn refuse_devices(vms: &[&Vm]) -> Result<(), HypError> {
-    match vms.iter().find(|vm| !vm.devices.is_empty()) {
-        Some(vm) => Err(HypError::Unsupported(format!(
-            "the VM `{}` has a device of its own, `{}`; the hypervisor gives VMs none yet",
-            vm.name, vm.devices[0].name
+/// What the scenario says of a device may be, as far as it takes the board to know; the rest is
+/// the hypervisor's to check when it starts.
+fn check_device(device: &Device, board: &Board) -> Result<(), HypError> {
+    let name = &device.name;
+    let end = device.address.saturating_add(device.size_bytes);
+    if let Some(ram) = board
+        .ram
+        .iter()
+        .find(|ram| device.address < ram.end && ram.start < end)
+    {
+        return Err(HypError::Failed(format!(
+            "the device `{name}` is at {:#x} to {end:#x}, but {} has RAM from {:#x} to {:#x}; see the \
+             board's manual for where its registers are",
+            device.address, board.name, ram.start, ram.end
+        )));
+    }
+    let of_counter = |number: &&u16| board.counter_interrupts.contains(number);
+    match device.interrupts.iter().find(of_counter) {
+        Some(number) => Err(HypError::Failed(format!(
+            "interrupt {number} of the device `{name}` is that of a core's counter on {}; the \
+             hypervisor needs it: take it out of `interrupts`",
+            board.name
         ))),
         None => Ok(()),
     }

@@ -109,8 +109,11 @@ pub fn run<W: Write>(
         let mut machine = Machine::start(&image, &configuration.board)?;
         let progress = |time_ns| (observer.progress)(number, time_ns);
         let watched = watch(scenario, case, &mut machine, &progress);
-        (observer.console)(number, &machine.console());
-        let (reader, is_off) = watched.map_err(|error| of_case(error, case))?;
+        let console = machine.console();
+        (observer.console)(number, &console);
+        let (reader, is_off) = watched
+            .and_then(|seen| check_accepted(&console).map(|()| seen))
+            .map_err(|error| of_case(error, case))?;
         let seen = Seen {
             cores: &reader.cores,
             is_off,
@@ -159,6 +162,19 @@ fn has_reached_end(scenario: &Scenario, case: &Case, reader: &Reader) -> bool {
         .filter(|last| last.kind != Kind::Off)
         .peekable();
     telling.peek().is_some() && telling.all(|last| last.time_ns >= scenario.duration_ns)
+}
+
+/// What the hypervisor's own check of its table (`config_error`) says before any guest starts.
+fn check_accepted(console: &str) -> Result<(), HypError> {
+    let refused = console
+        .lines()
+        .find_map(|line| line.split_once("the configuration cannot be used: "));
+    match refused {
+        Some((_, why)) => Err(HypError::Failed(format!(
+            "the hypervisor refuses the configuration: {why}; change that in the scenario"
+        ))),
+        None => Ok(()),
+    }
 }
 
 fn of_case(error: HypError, case: &Case) -> HypError {

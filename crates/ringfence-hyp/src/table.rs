@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use ringfence_scenario::vm::Reservation;
+use ringfence_scenario::vm::{Device, Reservation};
 
 /// One VM, placed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub struct TableVm {
     pub reservation: Option<Reservation>,
     /// Numbers of the VMs in the table whose reservations it may change.
     pub may_change: Vec<usize>,
+    /// Devices of its own.
+    pub devices: Vec<Device>,
 }
 
 /// The table as a C source. The same VMs give the same bytes.
@@ -95,6 +97,7 @@ fn vm_text(number: usize, vm: &TableVm) -> String {
             vm.guest_address, vm.address, vm.size_bytes
         ),
     );
+    text += &devices_text(&vm.devices);
     let cores = list(vm.cores.iter());
     line(&mut text, format_args!("        .cores = {{{cores}}},"));
     line(
@@ -112,6 +115,26 @@ fn vm_text(number: usize, vm: &TableVm) -> String {
         );
     }
     text + "    },\n"
+}
+
+fn devices_text(devices: &[Device]) -> String {
+    let mut text = String::new();
+    if !devices.is_empty() {
+        let region = |device: &Device| {
+            let (address, size) = (device.address, device.size_bytes);
+            format!("{{.address = {address:#x}, .size = {size:#x}}}")
+        };
+        let regions = list(devices.iter().map(region));
+        line(&mut text, format_args!("        .devices = {{{regions}}},"));
+    }
+    let interrupts = list(devices.iter().flat_map(|device| &device.interrupts));
+    if !interrupts.is_empty() {
+        line(
+            &mut text,
+            format_args!("        .interrupts = {{{interrupts}}},"),
+        );
+    }
+    text
 }
 
 fn reservation_text(number: usize, reservation: &Reservation) -> String {
@@ -197,6 +220,30 @@ mod tests {
                 bounds: None,
             }),
             may_change: Vec::new(),
+            devices: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_table_has_devices_and_their_interrupts() {
+        let device = |address, interrupts: &[u16]| Device {
+            name: "d".into(),
+            address,
+            size_bytes: 0x1000,
+            interrupts: interrupts.to_vec(),
+            compatible: Vec::new(),
+            trusted_dma: false,
+        };
+        let owner = TableVm {
+            devices: vec![device(0x901_0000, &[34, 40]), device(0x903_0000, &[39])],
+            ..writer()
+        };
+        let text = table("devices", &[owner], None, None);
+        for said in [
+            "        .devices = {{.address = 0x9010000, .size = 0x1000}, {.address = 0x9030000, .size = 0x1000}},\n",
+            "        .interrupts = {34, 40, 39},\n",
+        ] {
+            assert!(text.contains(said), "{said}: {text}");
         }
     }
 

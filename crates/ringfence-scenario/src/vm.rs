@@ -109,9 +109,17 @@ pub struct Device {
     /// Numbers of its interrupts, as the interrupt controller has them: shared
     /// peripheral interrupts, from [`Device::INTERRUPTS`].
     pub interrupts: Vec<u16>,
+    /// What Linux knows it as, the most exact name first; none is in no device tree.
+    pub compatible: Vec<String>,
+    /// It reads or writes memory by itself, and nothing keeps it in its VM's.
+    pub trusted_dma: bool,
 }
 
 impl Device {
+    /// Devices that a VM can have, and interrupts of all of them together (`hyp/core/config.h`).
+    pub const PER_VM_MAX: usize = 8;
+    /// See [`Device::PER_VM_MAX`].
+    pub const INTERRUPTS_PER_VM_MAX: usize = 32;
     /// Bytes of a page, of which a device has its own.
     pub const PAGE_BYTES: u64 = 4096;
     /// Shared peripheral interrupts of a GIC (Arm IHI 0069, 2.2.1).

@@ -89,6 +89,7 @@ impl Checker<'_> {
         let memory = table.memory.as_ref().map(|memory| self.ram(memory));
         let guest = table.guest.as_ref().map(|guest| self.guest(guest, memory));
         let devices = self.devices(&table.device);
+        self.refuse_dma_elsewhere(&table.device, memory);
         let reservation = table.reservation.as_ref();
         let reservation = reservation.map(|it| self.reservation(it, &table.cores));
         let tasks = table
@@ -281,8 +282,30 @@ impl Checker<'_> {
             tables.iter().map(|table| &table.value.name),
             self.problems,
         );
+        self.refuse_too_many_devices(tables);
         let device = |table: &Located<DeviceTable>| self.device(&table.value);
         tables.iter().map(device).collect()
+    }
+
+    fn refuse_too_many_devices(&mut self, tables: &List<DeviceTable>) {
+        if let Some(first) = tables.get(Device::PER_VM_MAX) {
+            self.problems.report(
+                first.value.name.span,
+                format!("{} devices", tables.len()),
+                format!("at most {} in a VM", Device::PER_VM_MAX),
+            );
+        }
+        let mut interrupts = 0;
+        for list in tables.iter().filter_map(|it| it.value.interrupts.as_ref()) {
+            interrupts += list.value.0.len();
+            if interrupts > Device::INTERRUPTS_PER_VM_MAX {
+                return self.problems.report(
+                    list.span,
+                    format!("{interrupts} interrupts with those of the devices before"),
+                    format!("at most {} in a VM", Device::INTERRUPTS_PER_VM_MAX),
+                );
+            }
+        }
     }
 
     fn device(&mut self, table: &DeviceTable) -> Device {
@@ -316,6 +339,29 @@ impl Checker<'_> {
             address: address.value.0,
             size_bytes: size.value.0,
             interrupts: numbers.iter().map(|&number| number as u16).collect(),
+            compatible: table.compatible.as_ref().map_or(Vec::new(), |names| {
+                let names = names.value.0.iter();
+                names.map(|name| name.value.0.clone()).collect()
+            }),
+            trusted_dma: table.trusted_dma.as_ref().is_some_and(|it| it.value.0),
+        }
+    }
+
+    /// A device that accesses memory has the machine's addresses, which its guest has to know.
+    fn refuse_dma_elsewhere(&mut self, tables: &List<DeviceTable>, ram: Option<Ram>) {
+        let dma = tables.iter().find_map(|table| {
+            let dma = table.value.trusted_dma.as_ref();
+            dma.filter(|dma| dma.value.0)
+        });
+        let is_elsewhere = ram.is_none_or(|ram| ram.address != Some(ram.guest_address));
+        if let Some(dma) = dma.filter(|_| is_elsewhere) {
+            self.problems.report_with_help(
+                dma.span,
+                "DMA in a VM whose RAM may be elsewhere than its guest sees it",
+                "`memory` with an `address`, and the same `guest_address`",
+                "the device takes the addresses that its guest writes for the machine's: \
+                 memory = { size = \"64 MiB\", guest_address = 0x5000_0000, address = 0x5000_0000 }",
+            );
         }
     }
 

@@ -70,7 +70,7 @@ file_table! {
     #[schemars(title = "guest")]
     pub struct GuestTable {
         /// A program without an operating system: one that comes with the
-        /// hypervisor (`writer`, `spinner`, `manager`, `intruder`), or the path of a file
+        /// hypervisor (`writer`, `spinner`, `manager`, `alarm` and others), or the path of a file
         /// with the bytes of the image, relative to the folder of the scenario
         /// file and with a `.` or `/` in it. It is loaded to the start of the VM's RAM.
         pub image: Option<Located<Text>>,
@@ -100,6 +100,14 @@ file_table! {
         /// Its interrupts, by their numbers in the interrupt controller: 32 to
         /// 1019. No other device has them. Default: none.
         pub interrupts: Option<Located<Integers>>,
+        /// The names that Linux knows such a device by (`compatible` in a device tree), the
+        /// most exact first. A Linux guest finds the device in its device tree then,
+        /// with level interrupts. Default: it is in none.
+        pub compatible: Option<Located<Names>>,
+        /// Whether it reads or writes memory by itself. The hypervisor programs no SMMU:
+        /// **through such a device its VM has all memory of the machine**, so its guest
+        /// must be trusted with it. The VM's RAM must be where the guest sees it. Default: `false`.
+        pub trusted_dma: Option<Located<Flag>>,
     }
 }
 
