@@ -7,13 +7,16 @@
 #include "evaluation/run_errors.hpp"
 #include "hall/sequences.hpp"
 #include "head_pose/estimator.hpp"
+#include "head_pose/layers.hpp"
 #include "input_error.hpp"
+#include "recording/job_marks.hpp"
 #include "sweep/sweep.hpp"
 
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
+#include <map>
 #include <opencv2/imgcodecs.hpp>
 
 namespace {
@@ -52,9 +55,15 @@ struct Generate {
     }
 };
 
+const std::map<std::string, ar_hud::Stage> stages = {
+    {"front-end", ar_hud::Stage::front_end},
+    {"mapping", ar_hud::Stage::mapping},
+    {"optimisation", ar_hud::Stage::optimisation},
+};
+
 struct RunCommand {
-    std::string sequence, estimate, schedule;
-    std::size_t frames = 0;
+    std::string sequence, estimate, schedule, marked;
+    std::size_t frames = 0, marked_from = 0;
 
     void add_to(CLI::App &app) {
         CLI::App *command = app.add_subcommand("run", "Stereo SLAM on a sequence, in virtual time");
@@ -65,10 +74,19 @@ struct RunCommand {
                             "Table of what the stages take; without it, no time");
         command->add_option("--frames", frames, "Only the first so many; 0: all")
             ->capture_default_str();
+        CLI::Option *mark = command->add_option(
+            "--mark-jobs", marked, "Mark the jobs of this stage for `ringfence trace record`");
+        mark->check(CLI::IsMember(stages));
+        command->add_option("--mark-from", marked_from, "Those of this frame and later ones")
+            ->needs(mark)
+            ->capture_default_str();
         command->callback([this] { run(); });
     }
 
     void run() const {
+        /* A recording has one thread, so that every access is of the stage that is marked. */
+        if (!marked.empty())
+            cv::setNumThreads(1);
         const ar_hud::Sequence input = ar_hud::read_sequence(sequence);
         const ar_hud::StereoRig rig(input.left, input.right);
         const ar_hud::Service service = schedule.empty()
@@ -82,7 +100,11 @@ struct RunCommand {
             show_progress(frame + 1, ticks_ns.size());
             return input.load(input.frames[frame]);
         };
-        const ar_hud::Run done = ar_hud::run_in_virtual_time(rig, ticks_ns, images, service);
+        ar_hud::JobMarks marks;
+        const ar_hud::StageWatch watch =
+            marked.empty() ? nullptr : marks.of_stage(stages.at(marked), marked_from);
+        const ar_hud::Run done = ar_hud::run_in_virtual_time(rig, ticks_ns, images, service,
+                                                             ar_hud::mapping_queue_max, watch);
         ar_hud::write_tum(estimate, ar_hud::trajectory_of(done));
         print(done, input.ground_truth);
     }
@@ -163,9 +185,27 @@ struct Evaluate {
     }
 };
 
+/* How long each of so many times took. */
+template <typename Work>
+ar_hud::Statistics times_ms(int repeat, ar_hud::JobMarks *marks, Work work) {
+    std::vector<double> took_ms;
+    for (int n = 0; n < repeat; n++) {
+        const auto begin = std::chrono::steady_clock::now();
+        if (marks)
+            marks->begin();
+        work();
+        if (marks)
+            marks->end();
+        const auto took = std::chrono::steady_clock::now() - begin;
+        took_ms.push_back(std::chrono::duration<double, std::milli>(took).count());
+    }
+    return ar_hud::statistics(took_ms);
+}
+
 struct HeadPoseCommand {
     std::string model, picture;
     int repeat = 1;
+    bool mark_jobs = false;
 
     void add_to(CLI::App &app) {
         CLI::App *command = app.add_subcommand(
@@ -175,6 +215,7 @@ struct HeadPoseCommand {
         command->add_option("--repeat", repeat, "Do it so many times, and say how long each took")
             ->check(CLI::PositiveNumber)
             ->capture_default_str();
+        command->add_flag("--mark-jobs", mark_jobs, "Mark each time for `ringfence trace record`");
         command->callback([this] { run(); });
     }
 
@@ -186,18 +227,40 @@ struct HeadPoseCommand {
         if (face.empty())
             throw ar_hud::InputError({picture}, "is no picture");
         ar_hud::HeadPose pose;
-        std::vector<double> took_ms;
-        for (int n = 0; n < repeat; n++) {
-            const auto begin = std::chrono::steady_clock::now();
-            pose = estimator.estimate(face);
-            took_ms.push_back(
-                std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
-                    .count());
-        }
-        const ar_hud::Statistics statistics = ar_hud::statistics(took_ms);
+        ar_hud::JobMarks marks;
+        const auto statistics = times_ms(repeat, mark_jobs ? &marks : nullptr,
+                                         [&] { pose = estimator.estimate(face); });
         std::printf(
             "yaw %.1f, pitch %.1f, roll %.1f degrees; %.2f ms (median of %d), %.2f ms at most\n",
             pose.yaw_deg, pose.pitch_deg, pose.roll_deg, statistics.median, repeat, statistics.max);
+    }
+};
+
+struct LayersCommand {
+    std::string folder;
+    int repeat = 1;
+    bool mark_jobs = false;
+
+    void add_to(CLI::App &app) {
+        CLI::App *command = app.add_subcommand(
+            "layers", "What each layer of the network takes, one by one; see network/make-network");
+        command->add_option("FOLDER", folder, "The layers, and their table layers.csv")->required();
+        command->add_option("--repeat", repeat, "Run each so many times")
+            ->check(CLI::PositiveNumber)
+            ->capture_default_str();
+        command->add_flag("--mark-jobs", mark_jobs, "Mark each time for `ringfence trace record`");
+        command->callback([this] { run(); });
+    }
+
+    void run() const {
+        cv::setNumThreads(1);
+        ar_hud::JobMarks marks;
+        for (ar_hud::Layer &layer : ar_hud::read_layers(folder)) {
+            const auto statistics =
+                times_ms(repeat, mark_jobs ? &marks : nullptr, [&] { layer.network.forward(); });
+            std::printf("%-24s %8.3f ms (median of %d), %8.3f ms at most\n", layer.name.c_str(),
+                        statistics.median, repeat, statistics.max);
+        }
     }
 };
 
@@ -216,6 +279,8 @@ int main(int argc, char **argv) {
     evaluate.add_to(app);
     HeadPoseCommand head_pose;
     head_pose.add_to(app);
+    LayersCommand layers;
+    layers.add_to(app);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &error) {

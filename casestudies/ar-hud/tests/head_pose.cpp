@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 #include "head_pose/estimator.hpp"
+#include "head_pose/layers.hpp"
 #include "input_error.hpp"
 #include "temporary_folder.hpp"
 
@@ -25,4 +26,16 @@ TEST_CASE("a file that is no network is refused by name") {
     CHECK_THROWS_WITH(HeadPoseEstimator(temporary.path / "x.onnx"),
                       Catch::Contains("x.onnx: is no network for head poses"));
     CHECK_THROWS_AS(HeadPoseEstimator(temporary.path / "none.onnx"), InputError);
+}
+
+TEST_CASE("a table of layers that is none is refused by file and line") {
+    const TemporaryFolder temporary;
+    CHECK_THROWS_WITH(read_layers(temporary.path), Catch::Contains("layers.csv: cannot be read"));
+    write_text(temporary.path / "layers.csv", "#layer\n");
+    CHECK_THROWS_WITH(read_layers(temporary.path), Catch::Contains("has no layers"));
+    write_text(temporary.path / "layers.csv", "#layer\nx,mean,1,1\n");
+    CHECK_THROWS_WITH(read_layers(temporary.path), Catch::Contains("layers.csv:2:"));
+    write_text(temporary.path / "layers.csv", "#layer\nx,mean,1,1,0,0,1x2\n");
+    write_text(temporary.path / "x.onnx", "no layer");
+    CHECK_THROWS_WITH(read_layers(temporary.path), Catch::Contains("x.onnx: is no layer in ONNX"));
 }

@@ -5,6 +5,7 @@
 #include "hall/sequences.hpp"
 
 #include <catch2/catch.hpp>
+#include <map>
 
 using namespace ar_hud;
 
@@ -144,4 +145,34 @@ TEST_CASE("optimisation that is busy or not there is skipped") {
         return times;
     });
     CHECK(busy.optimisations == 1);
+}
+
+TEST_CASE("who watches sees each job of each stage begin and end") {
+    std::map<Stage, std::vector<std::size_t>> seen;
+    std::optional<std::pair<Stage, std::size_t>> at_work;
+    const StageWatch watch = [&](Stage stage, std::size_t frame, bool begins) {
+        CHECK(at_work.has_value() != begins);
+        if (begins) {
+            at_work = {stage, frame};
+            seen[stage].push_back(frame);
+        } else {
+            CHECK(*at_work == std::pair(stage, frame));
+            at_work.reset();
+        }
+    };
+    const Service at_once = [](std::size_t) { return ServiceTimes(); };
+    const auto images = [](std::size_t frame) { return clip().images[frame]; };
+    const Run done =
+        run_in_virtual_time(clip().rig, clip().ticks_ns, images, at_once, mapping_queue_max, watch);
+    std::vector<std::size_t> processed, keyframes;
+    for (const FrameRecord &frame : done.frames) {
+        if (!frame.dropped)
+            processed.push_back(frame.frame);
+        if (frame.keyframe)
+            keyframes.push_back(frame.frame);
+    }
+    CHECK(!at_work);
+    CHECK(seen[Stage::front_end] == processed);
+    CHECK(seen[Stage::mapping] == keyframes);
+    CHECK(seen[Stage::optimisation].size() >= done.optimisations);
 }

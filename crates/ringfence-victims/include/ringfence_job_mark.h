@@ -12,7 +12,7 @@
  * A mark is a store of one byte into a page at a fixed address, which the
  * recorder recognises. Outside a recording it is just that store. If the page
  * cannot be mapped, `marks` is NULL and marks do nothing. Map once a process;
- * begin and end alternate, from one thread. For 64-bit Linux; needs
+ * begin and end alternate, from one thread. For 64-bit Linux, in C11 or C++; needs
  * _DEFAULT_SOURCE (or _GNU_SOURCE) with -std=c11.
  */
 #ifndef RINGFENCE_JOB_MARK_H
@@ -32,7 +32,9 @@
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
-_Static_assert(sizeof(void *) == 8, "job marks need 64-bit addresses");
+#if UINTPTR_MAX != UINT64_MAX
+#error "job marks need 64-bit addresses"
+#endif
 
 /* Maps the page of the marks; NULL if its place is taken. */
 static inline volatile unsigned char *ringfence_job_marks_map(void) {
@@ -47,7 +49,7 @@ static inline volatile unsigned char *ringfence_job_marks_map(void) {
         munmap(page, RINGFENCE_JOB_MARK_BYTES);
         return NULL;
     }
-    return page;
+    return (volatile unsigned char *)page;
 }
 
 /* The job's own accesses stay on their side of the mark. */

@@ -18,9 +18,9 @@ class VirtualTime {
   public:
     VirtualTime(const StereoRig &rig, const std::vector<std::int64_t> &ticks_ns,
                 const std::function<StereoImages(std::size_t)> &images, const Service &service,
-                std::size_t queue_max)
+                std::size_t queue_max, const StageWatch &watch)
         : queue_max(queue_max), rig(rig), ticks_ns(ticks_ns), images(images), service(service),
-          front_end(rig), mapping(rig), optimisation(rig) {
+          watch(watch), front_end(rig), mapping(rig), optimisation(rig) {
         for (std::size_t frame = 0; frame < ticks_ns.size(); frame++)
             run.frames.push_back({frame, ticks_ns[frame], true});
     }
@@ -50,6 +50,14 @@ class VirtualTime {
         StereoImages images; /* the left one rectified */
     };
 
+    template <typename Work> void watched(Stage stage, std::size_t frame, Work work) {
+        if (watch)
+            watch(stage, frame, true);
+        work();
+        if (watch)
+            watch(stage, frame, false);
+    }
+
     void take(std::size_t frame) {
         if (service(frame).dropped)
             return;
@@ -63,10 +71,12 @@ class VirtualTime {
         const std::size_t frame = *waiting_frame;
         waiting_frame.reset();
         current = images(frame);
-        current.left = rig.rectify_left(current.left);
         const bool room = waiting.size() < queue_max;
         run.keyframes_refused += !room;
-        result = front_end.process(frame, current.left, map, room);
+        watched(Stage::front_end, frame, [&] {
+            current.left = rig.rectify_left(current.left);
+            result = front_end.process(frame, current.left, map, room);
+        });
         front_end_ends = now + service(frame).front_end_ns;
     }
 
@@ -92,9 +102,11 @@ class VirtualTime {
         if (mapping_ends != never || waiting.empty())
             return;
         Waiting &first = waiting.front();
-        first.images.right = rig.rectify_right(first.images.right);
-        /* Local map tracking is for when nothing else waits. */
-        mapped = mapping.process(first.keyframe, first.images, map, waiting.size() == 1);
+        watched(Stage::mapping, first.frame, [&] {
+            first.images.right = rig.rectify_right(first.images.right);
+            /* Local map tracking is for when nothing else waits. */
+            mapped = mapping.process(first.keyframe, first.images, map, waiting.size() == 1);
+        });
         mapping_ends = now + service(first.frame).mapping_ns;
     }
 
@@ -113,7 +125,7 @@ class VirtualTime {
             run.optimisations_skipped++;
             return;
         }
-        optimised = optimisation.process(map);
+        watched(Stage::optimisation, frame, [&] { optimised = optimisation.process(map); });
         if (!optimised)
             return;
         run.optimisations++;
@@ -130,6 +142,7 @@ class VirtualTime {
     const std::vector<std::int64_t> &ticks_ns;
     const std::function<StereoImages(std::size_t)> &images;
     const Service &service;
+    const StageWatch &watch;
     FrontEnd front_end;
     Mapping mapping;
     Optimisation optimisation;
@@ -153,8 +166,8 @@ class VirtualTime {
 
 Run run_in_virtual_time(const StereoRig &rig, const std::vector<std::int64_t> &ticks_ns,
                         const std::function<StereoImages(std::size_t)> &images,
-                        const Service &service, std::size_t queue_max) {
-    return VirtualTime(rig, ticks_ns, images, service, queue_max).go();
+                        const Service &service, std::size_t queue_max, const StageWatch &watch) {
+    return VirtualTime(rig, ticks_ns, images, service, queue_max, watch).go();
 }
 
 } // namespace ar_hud

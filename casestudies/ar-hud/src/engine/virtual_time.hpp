@@ -14,6 +14,7 @@
 #include "../euroc/sequence.hpp"
 #include "../slam/front_end.hpp"
 #include "service.hpp"
+#include "stage.hpp"
 
 namespace ar_hud {
 
@@ -38,9 +39,10 @@ struct Run {
     std::size_t optimisations_skipped = 0;
 };
 
-/* `images` gives the raw images of a frame. */
+/* `images` gives the raw images of a frame. `watch` is called from this thread. */
 Run run_in_virtual_time(const StereoRig &rig, const std::vector<std::int64_t> &ticks_ns,
                         const std::function<StereoImages(std::size_t)> &images,
-                        const Service &service, std::size_t queue_max = mapping_queue_max);
+                        const Service &service, std::size_t queue_max = mapping_queue_max,
+                        const StageWatch &watch = {});
 
 } // namespace ar_hud

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+#include "job_marks.hpp"
+
+#include <ringfence_job_mark.h>
+
+namespace ar_hud {
+
+JobMarks::JobMarks() : page(ringfence_job_marks_map()) {
+}
+
+void JobMarks::begin() {
+    ringfence_job_begin(page);
+}
+
+void JobMarks::end() {
+    ringfence_job_end(page);
+}
+
+StageWatch JobMarks::of_stage(Stage marked, std::size_t from_frame) {
+    return [this, marked, from_frame](Stage stage, std::size_t frame, bool begins) {
+        if (stage != marked || frame < from_frame)
+            return;
+        begins ? begin() : end();
+    };
+}
+
+} // namespace ar_hud
