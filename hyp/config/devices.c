@@ -27,6 +27,9 @@
 #ifndef WRITERS_INTERRUPT
 #define WRITERS_INTERRUPT 0 /* of a device that is not there */
 #endif
+#ifndef STATISTICS
+#define STATISTICS 0x70000000 /* where the clock's VM has pages of statistics */
+#endif
 #define PERIOD_NS 100000
 
 static const struct vm_config vms[] = {
@@ -39,6 +42,7 @@ static const struct vm_config vms[] = {
         .interrupts = {OWNED ? INTERRUPT : 0},
         .cores = {2, 3},
         .vcpus = 2,
+        .statistics = {.guest_address = STATISTICS, .of = 2},
     },
     {
         .name = "writer",

@@ -3,6 +3,7 @@
 #include "arch.h"
 #include "config.h"
 #include "platform.h"
+#include "statistics_page.h"
 
 /* Shared interrupts: Arm IHI 0048B and IHI 0069, 2.2. */
 #define SHARED_FIRST 32U
@@ -23,7 +24,8 @@ static void look_at_own(uint64_t address, uint64_t size) {
     is_own = is_own || overlap(looked_at, address, size);
 }
 
-static const char *device_error(const struct vm_config *vm, const struct device_region *device) {
+static const char *device_error(const struct vm_config *vm, uint32_t vms,
+                                const struct device_region *device) {
     if ((device->address | device->size) % DEVICE_ALIGNMENT)
         return "a device is not whole pages of 4 KiB";
     if (device->address >= ARCH_GUEST_BYTES || device->size > ARCH_GUEST_BYTES - device->address)
@@ -34,6 +36,9 @@ static const char *device_error(const struct vm_config *vm, const struct device_
     for (uint32_t r = 0; r < MAX_REGIONS; r++)
         if (overlap(device, vm->memory[r].guest_address, vm->memory[r].size))
             return "a device has the addresses of its VM's memory";
+    if (vm->statistics.of &&
+        overlap(device, vm->statistics.guest_address, (uint64_t)vms * STATISTICS_PAGE_BYTES))
+        return "a device has the addresses of its VM's pages of statistics";
     for (uint32_t n = 0; n < sizeof(emulated) / sizeof(emulated[0]); n++)
         if (overlap(device, emulated[n].address, emulated[n].size))
             return "a device has the addresses of one that is emulated";
@@ -93,7 +98,7 @@ const char *devices_error(const struct machine_config *config) {
         for (uint32_t d = 0; d < MAX_DEVICES && !wrong; d++) {
             if (!vm->devices[d].size)
                 continue;
-            wrong = device_error(vm, &vm->devices[d]);
+            wrong = device_error(vm, config->vms, &vm->devices[d]);
             if (!wrong && users_of(config, &vm->devices[d]) > 1)
                 wrong = "two devices have the same addresses";
         }

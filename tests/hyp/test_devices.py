@@ -23,6 +23,7 @@ UNUSABLE = {
     "a device is not whole pages of 4 KiB": {"CLOCK_BYTES": 0x800},
     "a device is in the platform's memory": {"CLOCK": 0x50000000},
     "a device has the addresses of one that is emulated": {"CLOCK": 0x09000000},
+    "a device has the addresses of its VM's pages of statistics": {"STATISTICS": 0x0A000000, "CLOCK": 0x0A001000},
     "an interrupt of a device is not a shared one, 32 to 1019": {"INTERRUPT": 27},
     "an interrupt is of two devices": {"WRITERS_INTERRUPT": 34},
 }
