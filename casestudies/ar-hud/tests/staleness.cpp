@@ -52,3 +52,12 @@ TEST_CASE("ticks without a true pose do not count") {
         staleness_errors({{0, 0, at(0)}}, ticks_of(6), truth_of(3), Pose::Identity(), 0, 99);
     CHECK(errors == std::vector<double>{0, 1, 2});
 }
+
+TEST_CASE("a pose that is ready with the next frame is not shown for this one") {
+    std::vector<ReadyPose> poses;
+    for (int n = 0; n < 3; n++)
+        poses.push_back({n * tick_ns, n * tick_ns, at(n)});
+    const auto errors =
+        staleness_errors(poses, ticks_of(3), truth_of(3), Pose::Identity(), tick_ns, 99);
+    CHECK(errors == std::vector<double>{0, 0, 0});
+}

@@ -13,7 +13,10 @@ std::vector<double> staleness_errors(const std::vector<ReadyPose> &poses,
     const ReadyPose *shown = nullptr;
     auto next = poses.begin();
     for (std::int64_t tick_ns : ticks_ns) {
-        for (; next != poses.end() && next->ready_ns <= tick_ns + display_delay_ns; next++)
+        /* What comes with the next tick is not for this one, however long the display waits. */
+        for (; next != poses.end() && next->timestamp_ns <= tick_ns &&
+               next->ready_ns <= tick_ns + display_delay_ns;
+             next++)
             /* A late pose of an old frame does not replace that of a newer one. */
             if (!shown || next->timestamp_ns > shown->timestamp_ns)
                 shown = &*next;

@@ -20,8 +20,8 @@ struct ReadyPose {
 
 /*
  * For each tick, of those with a true pose within `apart_max_ns`: the distance, in metres, of
- * the newest pose ready within `display_delay_ns` after the tick from where the body is at the
- * tick. A tick before the first pose counts as `none_m`. `poses` are in the order of `ready_ns`.
+ * the newest pose ready within `display_delay_ns` after the tick, of those taken by then, from where
+ * the body is at the tick. A tick before the first pose counts as `none_m`. `poses` are in the order of `ready_ns`.
  */
 std::vector<double> staleness_errors(const std::vector<ReadyPose> &poses,
                                      const std::vector<std::int64_t> &ticks_ns,
