@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* The command `ar-hud`. */
+#include "engine/real_time.hpp"
 #include "engine/schedule.hpp"
 #include "engine/virtual_time.hpp"
 #include "euroc/sequence.hpp"
@@ -13,6 +14,7 @@
 #include "sweep/sweep.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -64,9 +66,13 @@ const std::map<std::string, ar_hud::Stage> stages = {
 struct RunCommand {
     std::string sequence, estimate, schedule, marked;
     std::size_t frames = 0, marked_from = 0;
+    bool real_time = false;
+    ar_hud::RealTimeOptions options;
+    std::vector<int> priorities;
 
     void add_to(CLI::App &app) {
-        CLI::App *command = app.add_subcommand("run", "Stereo SLAM on a sequence, in virtual time");
+        CLI::App *command =
+            app.add_subcommand("run", "Stereo SLAM on a sequence, in virtual time or in real time");
         command->add_option("SEQUENCE", sequence, "Folder of the sequence")->required();
         command->add_option("-o,--output", estimate, "Trajectory of the body, in TUM's format")
             ->required();
@@ -80,7 +86,36 @@ struct RunCommand {
         command->add_option("--mark-from", marked_from, "Those of this frame and later ones")
             ->needs(mark)
             ->capture_default_str();
+        add_real_time_to(*command);
         command->callback([this] { run(); });
+    }
+
+    void add_real_time_to(CLI::App &command) {
+        CLI::Option *flag = command.add_flag(
+            "--real-time", real_time,
+            "Three threads, and frames by the clock; holds all images in memory, 0.7 MB a frame");
+        for (const char *name : {"--schedule", "--mark-jobs"})
+            flag->excludes(command.get_option(name));
+        command.add_option("--speed", options.speed, "Frames come so many times as fast")
+            ->check(CLI::Range(0.01, 1000.0))
+            ->needs(flag)
+            ->capture_default_str();
+        command
+            .add_option("--priorities", priorities,
+                        "Of SCHED_FIFO: front-end, mapping, optimisation; locks memory, too")
+            ->expected(3)
+            ->delimiter(',')
+            ->check(CLI::Range(1, 98))
+            ->needs(flag);
+        const auto add_cores = [&](const char *name, ar_hud::ThreadPlace &place, const char *what) {
+            command.add_option(name, place.cores, what)
+                ->delimiter(',')
+                ->check(CLI::Range(0, 1023))
+                ->needs(flag);
+        };
+        add_cores("--front-end-cores", options.front_end, "Cores of the front-end: 0,1");
+        add_cores("--mapping-cores", options.mapping, "Cores of mapping");
+        add_cores("--optimisation-cores", options.optimisation, "Cores of state optimisation");
     }
 
     void run() const {
@@ -100,6 +135,10 @@ struct RunCommand {
             show_progress(frame + 1, ticks_ns.size());
             return input.load(input.frames[frame]);
         };
+        if (real_time) {
+            run_in_real_time(input, rig, ticks_ns, images);
+            return;
+        }
         ar_hud::JobMarks marks;
         const ar_hud::StageWatch watch =
             marked.empty() ? nullptr : marks.of_stage(stages.at(marked), marked_from);
@@ -107,6 +146,40 @@ struct RunCommand {
                                                              ar_hud::mapping_queue_max, watch);
         ar_hud::write_tum(estimate, ar_hud::trajectory_of(done));
         print(done, input.ground_truth);
+    }
+
+    void run_in_real_time(const ar_hud::Sequence &input, const ar_hud::StereoRig &rig,
+                          const std::vector<std::int64_t> &ticks_ns,
+                          const std::function<ar_hud::StereoImages(std::size_t)> &image) const {
+        ar_hud::RealTimeOptions chosen = options;
+        if (!priorities.empty()) {
+            chosen.front_end.priority = priorities[0];
+            chosen.mapping.priority = priorities[1];
+            chosen.optimisation.priority = priorities[2];
+            chosen.lock_memory = true;
+        }
+        std::vector<ar_hud::StereoImages> images;
+        for (std::size_t frame = 0; frame < ticks_ns.size(); frame++)
+            images.push_back(image(frame));
+        const auto done = ar_hud::run_in_real_time(rig, ticks_ns, images, chosen);
+        ar_hud::write_tum(estimate, ar_hud::trajectory_of(done.run));
+        print(done.run, input.ground_truth);
+        std::printf("%-14s %6s %8s %8s %8s %8s\n", "stage, ms", "jobs", "p50", "p90", "p99", "max");
+        print_times("front-end", done.front_end_ms);
+        print_times("mapping", done.mapping_ms);
+        print_times("optimisation", done.optimisation_ms);
+    }
+
+    /* Nearest rank: each figure is a job's. */
+    static void print_times(const char *stage, std::vector<double> times_ms) {
+        std::printf("%-14s %6zu", stage, times_ms.size());
+        std::sort(times_ms.begin(), times_ms.end());
+        const auto at = [&](std::size_t percent) {
+            return times_ms[(times_ms.size() * percent + 99) / 100 - 1];
+        };
+        if (!times_ms.empty())
+            std::printf(" %8.2f %8.2f %8.2f %8.2f", at(50), at(90), at(99), at(100));
+        std::printf("\n");
     }
 
     static void print(const ar_hud::Run &done, const ar_hud::Trajectory &truth) {

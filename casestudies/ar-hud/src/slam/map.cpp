@@ -34,6 +34,26 @@ Observation *Map::observation(KeyframeId keyframe, LandmarkId landmark) {
     return place != observations.end() && place->landmark == landmark ? &*place : nullptr;
 }
 
+Map Map::latest(std::size_t count) const {
+    Map part;
+    for (auto keyframe = keyframes_.rbegin();
+         keyframe != keyframes_.rend() && part.keyframes_.size() < count; keyframe++)
+        part.keyframes_.insert(*keyframe);
+    std::vector<KeyframeId> anchors;
+    for (const auto &[id, keyframe] : part.keyframes_)
+        for (const Observation &seen : keyframe.observations) {
+            part.observers_[seen.landmark].push_back(id);
+            const auto landmark = landmarks_.find(seen.landmark);
+            if (landmark != landmarks_.end() && part.landmarks_.insert(*landmark).second)
+                anchors.push_back(landmark->second.anchor);
+        }
+    for (KeyframeId id : anchors) {
+        const Keyframe &anchor = keyframes_.at(id);
+        part.keyframes_.insert({id, {id, anchor.frame, anchor.world_from_left, {}, {}, true}});
+    }
+    return part;
+}
+
 void Map::add(Keyframe keyframe) {
     for (const Observation &seen : keyframe.observations)
         observers_[seen.landmark].push_back(keyframe.id);

@@ -74,6 +74,10 @@ class Map {
     /* Keyframes that saw a landmark. */
     const std::vector<KeyframeId> &observers(LandmarkId landmark) const;
 
+    /* The latest keyframes, so many, with the landmarks that they see: what a stage needs, in bounded
+     * time. Older keyframes are there only for landmarks to hang on, without what they saw. */
+    Map latest(std::size_t count) const;
+
     void add(Keyframe keyframe);
     void apply(const MappingResult &result);
     /* Later keyframes move with the newest one that was optimised. The result is what moves poses

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+#include "shared_map.hpp"
+
+#include <algorithm>
+
+namespace ar_hud {
+
+Snapshot SharedMap::snapshot() {
+    const std::lock_guard<InheritingMutex> guard(reading);
+    return published;
+}
+
+void SharedMap::add(Keyframe keyframe, const Pose &computed) {
+    const std::lock_guard<InheritingMutex> guard(writing);
+    keyframe.world_from_left = moved * computed.inverse() * keyframe.world_from_left;
+    map.add(std::move(keyframe));
+    publish();
+}
+
+void SharedMap::apply(const MappingResult &result) {
+    const std::lock_guard<InheritingMutex> guard(writing);
+    map.apply(result);
+    publish();
+}
+
+void SharedMap::apply(const OptimisationResult &result) {
+    const std::lock_guard<InheritingMutex> guard(writing);
+    moved = map.apply(result) * moved;
+    publish();
+}
+
+void SharedMap::publish() {
+    Snapshot next{std::make_shared<const Map>(map.latest(snapshot_keyframes)), moved};
+    {
+        const std::lock_guard<InheritingMutex> guard(reading);
+        std::swap(published, next);
+    }
+    retired.push_back(std::move(next.map));
+    /* Nobody can get one of these any more: who is alone with it stays alone. */
+    retired.erase(std::remove_if(retired.begin(), retired.end(),
+                                 [](const auto &map) { return map.use_count() == 1; }),
+                  retired.end());
+}
+
+} // namespace ar_hud
