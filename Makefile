@@ -45,7 +45,7 @@ demo: setup-demo build ## Run the main job: a steering network next to memory ho
 demo-live: setup-demo build ## The same question on this machine: a victim alone, beside a hog, under ringfence; needs root
 	@python3 tools/demo-live
 
-test: setup-test format-check lint proofs unit harness-test side-by-side ## Everything that must pass
+test: setup-test format-check lint proofs harness-test side-by-side ## Everything that must pass
 	@echo "make test: all passed"
 
 setup-demo:
@@ -81,8 +81,8 @@ explore: ## Property tests on new random cases, PROPTEST_CASES of each; not part
 proofs: ## Prove the policy core with Frama-C WP and Z3
 	@$(WITH) $(MAKE) --no-print-directory -C policy prove
 
-page-test: ## Read the reports with readers that are not ours: Chromium, Perfetto's definitions
-	@$(WITH) tests/report/run
+page-test: built ## Read the reports with readers that are not ours: Chromium, Perfetto's definitions
+	@$(WITH) RINGFENCE_BUILT=$(BUILT) tests/report/run
 
 trace-test: ## The checker of kernel traces: schedules with and without faults, real samples
 	@$(WITH) python3 -m unittest discover -s tests/sched-trace
@@ -93,9 +93,9 @@ kernel-test: harness-test built ## Gangs on one real kernel of each architecture
 hyp-test: built ## The hypervisor in QEMU: reservations to the line, faults contained, Linux on 1 and 2 vCPUs
 	@$(SIDE_BY_SIDE) $(HYP_TESTS)
 
-# All that would leave a processor idle by itself.
+# All that would leave a processor idle by itself, or at times.
 side-by-side: built
-	@$(SIDE_BY_SIDE) $(GUEST_TESTS) page-test $(HYP_TESTS) results-check trace-test
+	@$(SIDE_BY_SIDE) unit $(GUEST_TESTS) page-test $(HYP_TESTS) results-check trace-test
 
 harness-test:
 	@$(WITH) python3 -m unittest discover -s tests/kernel -p test_harness.py
