@@ -30,16 +30,18 @@ static inline bool is_idle(const struct task_struct *p) {
     return !p->pid;
 }
 
-/* Not by a higher class. */
-static inline bool is_scheduled_here(const struct task_struct *p) {
-    return !is_idle(p) && p->policy != CLASS_FIFO && p->policy != CLASS_ROUND_ROBIN &&
-           p->policy != CLASS_DEADLINE;
+static inline bool is_of_higher_class(const struct task_struct *p) {
+    return p->policy == CLASS_FIFO || p->policy == CLASS_ROUND_ROBIN || p->policy == CLASS_DEADLINE;
 }
 
-/*
- * Whether the CPU runs a thread of SCHED_FIFO or SCHED_RR next, whatever dispatch chooses. Kernels
- * before 6.19 call dispatch all the same.
- */
+static inline bool is_scheduled_here(const struct task_struct *p) {
+    return !is_idle(p) && !is_of_higher_class(p);
+}
+
+/* Kernels before 6.19 call dispatch though a higher class has work that comes first. */
+const volatile u32 asked_before_higher_classes = 1;
+
+/* Whether the CPU runs a thread of SCHED_FIFO or SCHED_RR next, whatever dispatch chooses. */
 static inline bool runs_real_time_next(u32 cpu) {
     const struct rq *rq = bpf_per_cpu_ptr(&runqueues, cpu);
     return rq && rq->rt.rt_queued;

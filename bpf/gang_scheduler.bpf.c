@@ -12,6 +12,7 @@
  */
 #include "control.h"
 #include "groups.h"
+#include "kernel_threads.h"
 
 char _license[] SEC("license") = "GPL";
 
@@ -57,23 +58,13 @@ static inline void adopt(struct task_struct *p, struct thread_state *thread) {
         count_runnable(member.partition, member.priority, true);
 }
 
-/* A CPU that runs no member and that the thread may use; `otherwise` if there is none. */
-static inline s32 cpu_without_member(struct task_struct *p, s32 otherwise) {
-    for (u32 cpu = 0; cpu < RF_MAX_CPUS && cpu < cpu_count; cpu++) {
-        struct cpu_state *state = cpu_state_of(cpu);
-        if (state && !state->held_priority && bpf_cpumask_test_cpu(cpu, p->cpus_ptr))
-            return (s32)cpu;
-    }
-    return otherwise;
-}
-
 SEC("struct_ops/gang_select_cpu")
 s32 BPF_PROG(gang_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags) {
     bool is_idle = false;
     /* An idle CPU, or one with best-effort work, rather than one where a member runs. */
     if (p->flags & TASK_IS_KERNEL_THREAD) {
         s32 cpu = scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags, &is_idle);
-        return is_idle ? cpu : cpu_without_member(p, cpu);
+        return is_idle ? cpu : cpu_for_kernel_thread(p, cpu);
     }
     /* A CPU only to be queued from: what may run where is dispatch's to decide. */
     return prev_cpu;
@@ -120,11 +111,7 @@ SEC("struct_ops/gang_enqueue")
 void BPF_PROG(gang_enqueue, struct task_struct *p, u64 enq_flags) {
     struct thread_state *thread = thread_state_of(p);
     if (p->flags & TASK_IS_KERNEL_THREAD) {
-        u32 cpu = (u32)scx_bpf_task_cpu(p);
-        scx_bpf_dsq_insert(p, queue_of_cpu(cpu, KERNEL_THREADS), SCX_SLICE_DEFAULT_NS, enq_flags);
-        /* One that runs gives way to another one only, and dispatch is called after that. */
-        if (!is_current(p))
-            kick(cpu);
+        enqueue_kernel_thread(p, enq_flags);
         return;
     }
     /* What CPUs it may run on may have changed since it became runnable, unless that was just now. */
@@ -156,11 +143,11 @@ void BPF_PROG(gang_dispatch, s32 cpu, struct task_struct *prev) {
     take_told(state);
     state->chosen = 0;
     /* Who is chosen now would start after it without being asked again, beside whatever gang. */
-    if (runs_real_time_next((u32)cpu))
+    if (asked_before_higher_classes && runs_real_time_next((u32)cpu))
         return;
     if (prev && !(prev->scx.flags & SCX_TASK_QUEUED))
         prev = NULL;
-    if (scx_bpf_dsq_move_to_local(queue_of_cpu((u32)cpu, KERNEL_THREADS)))
+    if (dispatch_kernel_thread((u32)cpu))
         return;
     if (prev && prev->flags & TASK_IS_KERNEL_THREAD) {
         prev->scx.slice = SCX_SLICE_DEFAULT_NS;
@@ -222,7 +209,7 @@ void BPF_PROG(gang_stopping, struct task_struct *p, bool runnable) {
     thread->yielded = 0;
     thread->waits_since_ns = begin_wait_ns(p, thread);
     /* With a rest of its slice it would come back past dispatch, whatever happened meanwhile. */
-    if (runnable && !(p->flags & TASK_IS_KERNEL_THREAD))
+    if (runnable)
         p->scx.slice = 0;
     if (is_best_effort(p, thread))
         best_effort_stopped(p, thread);
@@ -250,10 +237,12 @@ s32 BPF_PROG(gang_init) {
     s32 error = scx_bpf_create_dsq(SHARED_QUEUE, -1);
     if (!error)
         error = scx_bpf_create_dsq(AGENT_QUEUE, -1);
+    if (!error)
+        error = scx_bpf_create_dsq(KERNEL_QUEUE, -1);
     for (u32 cpu = 0; cpu < RF_MAX_CPUS && cpu < cpu_count && !error; cpu++)
         error = scx_bpf_create_dsq(best_effort_queue(cpu), -1);
     for (u32 cpu = 0; cpu < RF_MAX_CPUS && cpu < cpu_count && !error; cpu++)
-        error = scx_bpf_create_dsq(queue_of_cpu(cpu, KERNEL_THREADS), -1);
+        error = scx_bpf_create_dsq(kernel_queue_of(cpu), -1);
     return error;
 }
 
@@ -267,7 +256,7 @@ void BPF_PROG(gang_exit, struct scx_exit_info *info) {
  * class it does that anyway.
  */
 static inline bool must_think_again(struct cpu_state *state, u32 cpu, struct task_struct *next) {
-    if (!is_idle(next) && !is_scheduled_here(next))
+    if (is_of_higher_class(next))
         return false;
     return take_told(state) || (is_idle(next) && has_best_effort(cpu));
 }
@@ -288,6 +277,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
         end_demand(state, cpu);
     if (state->brief && !priority && !outranks_members(next))
         end_brief(state, cpu, next, thread);
+    if (is_of_higher_class(next) && scx_bpf_dsq_nr_queued(KERNEL_QUEUE) > 0)
+        pass_on_kernel_threads(cpu);
     bool best_effort = is_best_effort(next, thread);
     meter_switch(cpu, best_effort);
     if (thread && best_effort)

@@ -121,6 +121,7 @@ struct rt_rq {
 
 struct rq {
     struct rt_rq rt;
+    struct task_struct *curr;
 };
 
 struct scx_init_task_args {

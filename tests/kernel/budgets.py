@@ -3,6 +3,8 @@ from bisect import bisect_right
 from collections import Counter
 from itertools import pairwise
 
+from waits import time_us
+
 SWITCH = re.compile(
     r"\[(?P<cpu>\d+)\] .*? (?P<s>\d+)\.(?P<us>\d{6}): sched_switch: .* ==> next_comm=(?P<comm>.*) next_pid=\d+ "
 )
@@ -18,10 +20,6 @@ TRACE = f"""
     echo 'function.function == {REFILL} || function.function == {COUNTED}' >$event/filter
     echo 1 >$event/enable
 """
-
-
-def time_us(found):
-    return int(found["s"]) * 1_000_000 + int(found["us"])
 
 
 class Use:

@@ -17,8 +17,11 @@ import budgets
 import guest_programs
 import matrix
 from debian import ROOT
+from waits import waits_us
 
 CHECK = ROOT / "tests/sched-trace/check"
+# Of the kernel's threads that may run on any CPU, while one CPU runs no thread of a higher class.
+KERNEL_THREAD_WAITS_US = 20_000
 # Room for a busy machine; nothing here waits for it but a guest that hangs.
 TIMEOUT_S = 900
 # Mode, milliseconds, and the rest of gang_load's arguments, by the name of the load. Those of
@@ -33,6 +36,7 @@ SCHEDULERS = (
         "free": ("free", 3000),
         "leaving": ("leaving", 2000),
         "fifo": ("fifo", 2000),
+        "outranked": ("outranked", 2000),
         "crowd": ("crowd", 5000),
         "yields": ("yields", 1000),
         "priority": ("priority", 2000),
@@ -161,6 +165,13 @@ class Gangs(unittest.TestCase):
 
     def test_a_thread_of_the_real_time_class(self):
         self.judge("fifo", "--hand-overs-at-least", "20")
+
+    def test_kernel_threads_where_the_real_time_class_leaves_one_cpu(self):
+        """That CPU takes those that may run on any, though a gang there never sleeps."""
+        self.judge("outranked", "--hand-overs-at-least", "2")
+        waits = waits_us((self.folder / "out/outranked/trace").read_text(encoding="utf-8"), "rcu_preempt")
+        self.assertGreater(len(waits), 20)
+        self.assertLess(max(waits), KERNEL_THREAD_WAITS_US)
 
     def test_members_whose_cpus_change(self):
         """At times to none of the partition."""

@@ -190,8 +190,8 @@ fn run(scheduler: &Arc<Scheduler>, wanted: &Wanted, folder: &Path) -> Result<(),
         .into_iter()
         .map(|thread| thread.join().unwrap())
         .collect();
-    if let Some(fifo) = fifo {
-        fifo.join().unwrap();
+    for thread in fifo {
+        thread.join().unwrap();
     }
     trace::stop()?;
     fs::write(folder.join("stop"), "")?;
@@ -226,9 +226,9 @@ fn hogs(folder: &Path, nice: &[i32], output: File) -> Result<Child, Box<dyn Erro
     Ok(hogs)
 }
 
-type Threads = (Vec<JoinHandle<u64>>, Option<JoinHandle<()>>);
+type Threads = (Vec<JoinHandle<u64>>, Vec<JoinHandle<()>>);
 
-/// The members, and the thread of the real-time class if the setup has one.
+/// The members, and the threads of the real-time class.
 fn threads_of(load: &Arc<Load>, setup: &Setup) -> Result<Threads, Box<dyn Error>> {
     let mut members = Vec::new();
     for gang in &setup.gangs {
@@ -238,11 +238,11 @@ fn threads_of(load: &Arc<Load>, setup: &Setup) -> Result<Threads, Box<dyn Error>
             members.push(thread.spawn(move || work::member(&load, &gang, cpu))?);
         }
     }
-    let fifo = setup.fifo.map(|cpu| {
+    let fifo = setup.fifo.iter().map(|&fifo| {
         let load = Arc::clone(load);
-        thread::spawn(move || work::fifo(&load, cpu))
+        thread::spawn(move || work::fifo(&load, fifo))
     });
-    Ok((members, fifo))
+    Ok((members, fifo.collect()))
 }
 
 /// Which threads are of which gang, as the checker reads it.

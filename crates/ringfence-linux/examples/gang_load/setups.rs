@@ -13,12 +13,20 @@ pub struct Setup {
     pub gangs: Vec<Gang>,
     /// Nice values of best-effort loops.
     pub hogs: Vec<i32>,
-    /// A thread of the kernel's own real-time class that comes and goes on this CPU.
-    pub fifo: Option<u16>,
+    /// Threads of the kernel's own real-time class.
+    pub fifo: Vec<Fifo>,
     /// What best-effort work has budgets of, if it has any.
     pub budgets: Option<Budgets>,
     /// The share limit of each partition; `None` lets gangs run for ever.
     pub share: Option<Share>,
+}
+
+/// A thread of the kernel's own real-time class.
+#[derive(Clone, Copy)]
+pub struct Fifo {
+    pub cpu: u16,
+    /// After each piece of work; without one it never leaves the CPU.
+    pub sleep: Option<Duration>,
 }
 
 /// How the use of time is told.
@@ -60,6 +68,8 @@ pub enum Extra {
     Leaves,
     /// May run on other CPUs from job to job, at times on none of its partition.
     ChangesAffinity,
+    /// Waits for a kernel thread that may run on any CPU.
+    WaitsForKernel,
 }
 
 impl Setup {
@@ -147,9 +157,24 @@ impl Setup {
             },
             "timed" => endless(Budgets::Timed),
             "fifo" => Self {
-                fifo: Some(1),
+                fifo: vec![Fifo {
+                    cpu: 1,
+                    sleep: Some(Duration::from_micros(2_700)),
+                }],
                 ..machine(three())
             },
+            // Only one CPU is left, for a gang, for what it waits for, and for one that never sleeps.
+            "outranked" => {
+                let waits = Gang {
+                    extra: Extra::WaitsForKernel,
+                    ..gang(30, &[Some(3)], 20_000, 1_000)
+                };
+                let never_sleeps = gang(20, &[Some(3)], 1, 400_000);
+                Self {
+                    fifo: [0, 1, 2].map(|cpu| Fifo { cpu, sleep: None }).to_vec(),
+                    ..machine(vec![waits, never_sleeps])
+                }
+            }
             "crowd" => Self {
                 hogs: vec![0, 0, 0, 0, 0, 0, 5, 5],
                 ..machine(vec![gang(30, &[Some(0)], 10_000, 700)])
@@ -194,7 +219,7 @@ fn machine(gangs: Vec<Gang>) -> Setup {
         partitions: vec![vec![0, 1, 2, 3]],
         gangs,
         hogs: vec![0; 4],
-        fifo: None,
+        fifo: vec![],
         budgets: None,
         share: Some(Share {
             limit_ns: 950_000_000,

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use ringfence_linux::scheduler::Membership;
 use ringfence_linux::sys;
 
-use crate::setups::{Extra, Gang};
-use crate::{CPUS, Load};
+use crate::setups::{Extra, Fifo, Gang};
+use crate::{CPUS, Load, POLL};
 
 /// A member until the end; how many jobs it did.
 pub fn member(load: &Load, gang: &Gang, cpu: Option<u16>) -> u64 {
@@ -119,6 +119,10 @@ impl Member<'_> {
                 let _held = mutex.lock().unwrap();
                 work(self.gang.work);
             }
+            Extra::WaitsForKernel => {
+                work(self.gang.work);
+                wait_for_grace_period();
+            }
             Extra::Leaves | Extra::Yields => unreachable!("it has a loop of its own"),
             Extra::ChangesAffinity => {
                 let cpus: [&[u16]; 5] = [&[1], &[0, 1, 2, 3], &[2], &[3], &[0, 3]];
@@ -135,13 +139,32 @@ fn this_thread() -> i32 {
     unsafe { libc::gettid() }
 }
 
-/// A thread of the kernel's own real-time class on `cpu` until the end.
-pub fn fifo(load: &Load, cpu: u16) {
+/// Sleeps until the kernel's thread `rcu_preempt` has seen a grace period of RCU begin and end: that is
+/// how membarrier(2) waits for all threads.
+fn wait_for_grace_period() {
+    let (flags, cpu) = (0, 0);
+    // SAFETY: the call takes numbers only.
+    let status = unsafe {
+        libc::syscall(
+            libc::SYS_membarrier,
+            libc::MEMBARRIER_CMD_GLOBAL,
+            flags,
+            cpu,
+        )
+    };
+    assert_eq!(status, 0, "{}", std::io::Error::last_os_error());
+}
+
+/// A thread of the kernel's own real-time class until the end.
+pub fn fifo(load: &Load, Fifo { cpu, sleep }: Fifo) {
     sys::set_affinity(0, &[cpu]).unwrap();
     sys::set_class(0, libc::SCHED_FIFO, 10).unwrap();
     while load.goes_on() {
         work(Duration::from_micros(400));
-        thread::sleep(Duration::from_micros(2_700));
+        // Until the load begins it must not keep others from getting ready.
+        if let Some(sleep) = sleep.or(load.end.get().is_none().then_some(POLL)) {
+            thread::sleep(sleep);
+        }
     }
 }
 

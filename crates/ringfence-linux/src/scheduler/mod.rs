@@ -136,9 +136,9 @@ pub struct Scheduler {
     gangs: BTreeSet<(u32, u32)>,
 }
 
-/// Whether this kernel chooses a thread of sched_ext only when no higher class has work, so that none
-/// waits chosen behind such work. From 6.19 on, which deprecates `cpu_release`; this function came
-/// with that.
+/// Whether this kernel chooses a thread of sched_ext only when no higher class has work, or when it
+/// takes a share of the time from such work (`ext_server`, since 7.0), so that none waits chosen
+/// behind it. From 6.19 on, which deprecates `cpu_release`; this function came with that.
 fn chooses_after_higher_classes() -> bool {
     const SINCE: &str = "scx_bpf_reenqueue_local___v2";
     Btf::from_vmlinux().is_ok_and(|types| types.type_by_name::<Func<'_>>(SINCE).is_some())
@@ -162,8 +162,10 @@ impl Scheduler {
         let constants = constants.expect("the scheduler has constants");
         constants.cpu_count = cpus as u32;
         constants.instant_after_ns = INSTANT_AFTER_NS;
+        let chooses_after_higher_classes = chooses_after_higher_classes();
+        constants.asked_before_higher_classes = u32::from(!chooses_after_higher_classes);
         groups::choose(&mut opened.progs);
-        if chooses_after_higher_classes() {
+        if chooses_after_higher_classes {
             opened.struct_ops.gang_scheduler_mut().cpu_release = std::ptr::null_mut();
             opened.progs.gang_cpu_release.set_autoload(false);
         }
