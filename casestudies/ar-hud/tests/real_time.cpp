@@ -117,6 +117,24 @@ TEST_CASE("a snapshot that was read is freed by who changes the map") {
     CHECK(watched.expired());
 }
 
+TEST_CASE("corrections stay rigid, however many there are") {
+    SharedMap map;
+    const Pose turn =
+        Pose(Eigen::AngleAxisd(0.1, Eigen::Vector3d(1, 2, 3).normalized())) * shift(1);
+    for (KeyframeId id = 0; id < 400; id++) {
+        const Snapshot now = map.snapshot();
+        Keyframe one = keyframe(id, {});
+        one.world_from_left = turn;
+        map.add(one, now.moved);
+        OptimisationResult result;
+        result.newest_before = map.snapshot().map->keyframes().at(id).world_from_left;
+        result.world_from_left = {{id, turn}};
+        map.apply(result);
+    }
+    const Eigen::Matrix3d rotation = map.snapshot().moved.linear();
+    CHECK((rotation * rotation.transpose() - Eigen::Matrix3d::Identity()).norm() < 1e-12);
+}
+
 TEST_CASE("three threads follow a clip, with as many drops as it takes") {
     constexpr std::size_t frames = 40;
     const Clip clip(frames);

@@ -5,6 +5,18 @@
 
 namespace ar_hud {
 
+namespace {
+
+/* The rotation made one again: each correction is computed from keyframes that went through those before,
+ * so that what rounding leaves doubles every few keyframes. */
+Pose without_rounding(const Pose &pose) {
+    Pose rigid = pose;
+    rigid.linear() = Eigen::Quaterniond(pose.linear()).normalized().toRotationMatrix();
+    return rigid;
+}
+
+} // namespace
+
 Snapshot SharedMap::snapshot() {
     const std::lock_guard<InheritingMutex> guard(reading);
     return published;
@@ -25,7 +37,7 @@ void SharedMap::apply(const MappingResult &result) {
 
 void SharedMap::apply(const OptimisationResult &result) {
     const std::lock_guard<InheritingMutex> guard(writing);
-    moved = map.apply(result) * moved;
+    moved = without_rounding(map.apply(result) * moved);
     publish();
 }
 
