@@ -37,6 +37,10 @@ _Noreturn void arch_vcpu_enter(struct vcpu *vcpu, uint64_t entry, const uint64_t
 _Noreturn void arch_vcpu_leave(void);
 /* Takes back from the core what its vCPU had: interrupts, timers. */
 void arch_vcpu_silence(struct vcpu *vcpu);
+/* Raises a channel's interrupt in a guest, which then sees what this core has written. */
+void arch_notify(struct vm *to, uint32_t interrupt);
+/* Fills memory of guests that is not in use yet with zeros; when only this core runs. */
+void arch_clear_memory(uint64_t address, uint64_t size);
 /* What a guest takes for physical addresses is below. */
 #define ARCH_GUEST_BYTES (1ULL << 39)
 /* What a guest has there are its devices. */

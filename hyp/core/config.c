@@ -12,7 +12,7 @@
 extern char image_start[], image_end[];
 
 bool config_overlap(uint64_t a, uint64_t a_size, uint64_t b, uint64_t b_size) {
-    return a < b + b_size && b < a + a_size;
+    return a_size && b_size && a < b + b_size && b < a + a_size;
 }
 
 static bool is_within(uint64_t start, uint64_t size, uint64_t from, uint64_t bytes) {
@@ -26,20 +26,22 @@ static bool is_ram(uint64_t start, uint64_t size) {
     return false;
 }
 
+const char *config_place_error(uint64_t address, uint64_t guest_address, uint64_t size) {
+    if (!is_ram(address, size))
+        return "a memory region is not in the platform's memory";
+    if (!is_within(guest_address, size, 0, ARCH_GUEST_BYTES))
+        return "a memory region is where guests have no addresses";
+    if (config_overlap(guest_address, size, ARCH_GUEST_DEVICES, ARCH_GUEST_DEVICES_BYTES))
+        return "a memory region has the addresses of a guest's devices";
+    if (config_overlap(address, size, (uintptr_t)image_start, (uint64_t)(image_end - image_start)))
+        return "a memory region overlaps the hypervisor";
+    return 0;
+}
+
 static const char *region_error(const struct memory_region *region) {
     if ((region->address | region->guest_address | region->size) % REGION_ALIGNMENT)
         return "a memory region is not aligned to 2 MiB";
-    if (!is_ram(region->address, region->size))
-        return "a memory region is not in the platform's memory";
-    if (!is_within(region->guest_address, region->size, 0, ARCH_GUEST_BYTES))
-        return "a memory region is where guests have no addresses";
-    if (config_overlap(region->guest_address, region->size, ARCH_GUEST_DEVICES,
-                       ARCH_GUEST_DEVICES_BYTES))
-        return "a memory region has the addresses of a guest's devices";
-    if (config_overlap(region->address, region->size, (uintptr_t)image_start,
-                       (uint64_t)(image_end - image_start)))
-        return "a memory region overlaps the hypervisor";
-    return 0;
+    return config_place_error(region->address, region->guest_address, region->size);
 }
 
 static const char *trace_error(const struct machine_config *config) {
@@ -192,5 +194,7 @@ const char *config_error(const struct machine_config *config) {
         wrong = lending_error(config);
     if (!wrong)
         wrong = devices_error(config);
+    if (!wrong)
+        wrong = channels_error(config);
     return wrong ? wrong : trace_error(config);
 }

@@ -16,7 +16,12 @@
 #define MAX_REGIONS 4U
 #define BOOT_ARGUMENTS 4U
 #define MAX_DEVICES 8U
-#define MAX_SHARED 32U /* interrupts of the devices of a VM */
+#define MAX_SHARED 32U /* interrupts of the devices and channels of a VM */
+#define MAX_CHANNELS 8U
+#define CHANNEL_ENDS 2U
+/* Interrupts that are not a core's own: Arm IHI 0048B and IHI 0069, 2.2. */
+#define SHARED_FIRST 32U
+#define SHARED_LAST 1019U
 /* What stage 2 maps at once; guests and their images are aligned to it. */
 #define REGION_ALIGNMENT 0x200000U
 
@@ -60,6 +65,23 @@ struct statistics_config {
     uint32_t of; /* these VMs: bit n is for number n */
 };
 
+#define CHANNEL_NOBODY 0xffffffffU /* as a VM's number: one that is not in this configuration */
+
+struct channel_end {
+    uint32_t vm;            /* its number */
+    uint32_t interrupt;     /* shared one that the other end raises in it; 0: none */
+    uint64_t guest_address; /* where it has the memory */
+    bool reads_only;
+};
+
+/* What two VMs have in common; see channel.h. */
+struct channel_config {
+    struct channel_end end[CHANNEL_ENDS];
+    uint64_t address;     /* of its memory in the machine */
+    uint64_t size;        /* bytes, whole pages of 4 KiB; 0: no memory */
+    uint64_t interval_ns; /* between two notifications of an end, at least; 1 us to 1 s */
+};
+
 struct vm_config {
     const char *name;
     uint64_t entry;                     /* guest address of the first instruction */
@@ -78,6 +100,8 @@ struct vm_config {
 struct machine_config {
     const struct vm_config *vm;
     uint32_t vms;
+    const struct channel_config *channel;
+    uint32_t channels;
     /* What all reservations together may be, in events a second; 0: as they are, for good. */
     uint64_t events_per_s;
     /* No guest's: where trace.h keeps its rings, in builds that have it. */
@@ -88,9 +112,12 @@ extern const struct machine_config machine_config;
 
 /* Null if the machine can be divided so; else what is wrong. */
 const char *config_error(const struct machine_config *config);
-/* Its part about devices. */
+/* Its parts about devices and channels. */
 const char *devices_error(const struct machine_config *config);
+const char *channels_error(const struct machine_config *config);
 /* Whether two pieces of memory have a byte in common; one without bytes has none. */
 bool config_overlap(uint64_t a, uint64_t a_size, uint64_t b, uint64_t b_size);
+/* Null if memory of a guest can be there, in the machine and for the guest; else what is wrong. */
+const char *config_place_error(uint64_t address, uint64_t guest_address, uint64_t size);
 
 #endif

@@ -5,9 +5,6 @@
 #include "platform.h"
 #include "statistics_page.h"
 
-/* Shared interrupts: Arm IHI 0048B and IHI 0069, 2.2. */
-#define SHARED_FIRST 32U
-#define SHARED_LAST 1019U
 #define DEVICE_ALIGNMENT 4096U
 
 static const struct device_region emulated[] = ARCH_GUEST_EMULATED;

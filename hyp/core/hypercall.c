@@ -2,12 +2,15 @@
 #include "hypercall.h"
 
 #include "change.h"
+#include "channel.h"
 
 static bool ours(struct vcpu *vcpu, uint64_t x[4]) {
     if ((uint32_t)x[0] == HYPERCALL_VERSION)
-        x[0] = HYPERCALL_VERSION_0_2;
+        x[0] = HYPERCALL_VERSION_0_3;
     else if ((uint32_t)x[0] == HYPERCALL_CHANGE)
         x[0] = change(vcpu, x[1], x[2], x[3], &x[1]);
+    else if ((uint32_t)x[0] == HYPERCALL_NOTIFY)
+        x[0] = channel_notify(vcpu, x[1], &x[1]);
     else if ((x[0] & SMCCC_NUMBER) >= SMCCC_QUERIES)
         x[0] = SMCCC_NOT_SUPPORTED;
     else

@@ -25,7 +25,7 @@
 
 /* Ours: the version of these calls. */
 #define HYPERCALL_VERSION 0xc6000000U
-#define HYPERCALL_VERSION_0_2 0x00000002U
+#define HYPERCALL_VERSION_0_3 0x00000003U
 /*
  * Changes a VM's reservation: its number, events in each period, length of periods in ns. Result
  * in x0: 0, or one of those below; in x1, if it is 0: when the first period of the new reservation
@@ -34,10 +34,16 @@
 #define HYPERCALL_CHANGE 0xc6000001U
 #define HYPERCALL_DONE 0U
 #define HYPERCALL_NO_VM ((uint64_t)-3)  /* no such VM, or it has stopped */
-#define HYPERCALL_DENIED ((uint64_t)-4) /* the caller may not change that VM */
+#define HYPERCALL_DENIED ((uint64_t)-4) /* the caller may not do that to that VM */
 #define HYPERCALL_OUT_OF_BOUNDS ((uint64_t)-5)
 #define HYPERCALL_ABOVE_TOTAL ((uint64_t)-6) /* of the platform, with all other reservations */
 #define HYPERCALL_PENDING ((uint64_t)-7)     /* the change before is not in force yet */
+/*
+ * Notifies the VM at the other end of a channel: its number. Result in x0: 0, or one of those
+ * above, or this one, with the time from which on it is not too soon in x1.
+ */
+#define HYPERCALL_NOTIFY 0xc6000002U
+#define HYPERCALL_TOO_SOON ((uint64_t)-8)
 /* General queries of a service, DEN 0028 6.2: how many calls, whose, which revision. */
 #define SMCCC_QUERIES 0x0000ff00U
 

@@ -3,6 +3,7 @@
 
 #include "arch.h"
 #include "change.h"
+#include "channel.h"
 #include "console.h"
 #include "lend.h"
 #include "platform.h"
@@ -40,6 +41,7 @@ void vm_init_all(void) {
     const char *wrong = config_error(&machine_config);
     if (wrong)
         refuse(platform.name, wrong);
+    channels_init();
     vms_running = machine_config.vms;
     for (uint32_t n = 0; n < machine_config.vms; n++) {
         vm_init(&vms[n], n, &machine_config.vm[n]);

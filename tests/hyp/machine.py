@@ -30,7 +30,7 @@ import emulator  # noqa: E402
 import initramfs  # noqa: E402
 
 HYP = ROOT / "hyp"
-GUESTS = ("writer", "intruder", "spinner", "manager", "waiter", "walker", "alarm")
+GUESTS = ("writer", "intruder", "spinner", "manager", "waiter", "walker", "alarm", "messenger")
 QEMU = "qemu-system-aarch64"
 
 

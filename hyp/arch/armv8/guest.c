@@ -17,7 +17,7 @@ struct vcpu *arch_vcpu(void) {
 }
 
 void arch_vm_init(struct vm *vm) {
-    vgic_shared_reset(vm);
+    vgic_shared_init(vm);
     stage2_build(vm);
 }
 

@@ -43,6 +43,32 @@ void arch_own_devices(void (*own)(uint64_t address, uint64_t size)) {
     firmware_map(own);
 }
 
+/* To memory, from whatever cache has it. */
+static void clean(uint64_t address, uint64_t size) {
+    uint64_t line_bytes = 4U << CTR_DMIN_LINE(sysreg_read(ctr_el0));
+    for (uint64_t line = address; line < address + size; line += line_bytes)
+        __asm__ volatile("dc civac, %0" ::"r"(line) : "memory");
+}
+
+/*
+ * Ours for as long as that takes, and no longer. It is cleaned, as its guests may begin with their
+ * caches off.
+ */
+void arch_clear_memory(uint64_t address, uint64_t size) {
+    tables_map(root, address, address, size, NORMAL | EXECUTE_NEVER);
+    dsb();
+    isb();
+    for (uint64_t word = address; word < address + size; word += sizeof(uint64_t))
+        *(uint64_t *)(uintptr_t)word = 0;
+    clean(address, size);
+    dsb();
+    tables_map(root, address, address, size, NOT_MAPPED);
+    dsb();
+    __asm__ volatile("tlbi alle2" ::: "memory");
+    dsb();
+    isb();
+}
+
 void mmu_enable(void) {
     sysreg_write(mair_el2, MAIR_VALUE);
     sysreg_write(tcr_el2, TCR_EL2_RES1 | TCR_T0SZ(INPUT_BITS) | TCR_IRGN0_WBWA | TCR_ORGN0_WBWA |

@@ -21,6 +21,18 @@ static void map_statistics(const struct vm *vm) {
                        GUEST_READS | EXECUTE_NEVER);
 }
 
+/* Messages: read and perhaps written, never executed. */
+static void map_channels(const struct vm *vm) {
+    for (uint32_t n = 0; n < machine_config.channels; n++)
+        for (uint32_t e = 0; e < CHANNEL_ENDS; e++) {
+            const struct channel_config *channel = &machine_config.channel[n];
+            const struct channel_end *end = &channel->end[e];
+            if (end->vm == vm->number)
+                tables_map(vm->arch.stage2, end->guest_address, channel->address, channel->size,
+                           (end->reads_only ? GUEST_READS : GUEST_MEMORY) | EXECUTE_NEVER);
+        }
+}
+
 void stage2_build(struct vm *vm) {
     vm->arch.stage2 = tables_new();
     for (uint32_t r = 0; r < MAX_REGIONS; r++) {
@@ -33,6 +45,7 @@ void stage2_build(struct vm *vm) {
         tables_map(vm->arch.stage2, device->address, device->address, device->size, GUEST_DEVICE);
     }
     map_statistics(vm);
+    map_channels(vm);
     vgic_map(vm);
     dsb();
 }

@@ -90,6 +90,9 @@ static inline void dsb(void) {
 /* VMPIDR_EL2 */
 #define MPIDR_RES1 BIT(31)
 
+/* CTR_EL0 */
+#define CTR_DMIN_LINE(ctr) BITS(ctr, 19, 16) /* log2 of words */
+
 /* ESR_EL2 */
 #define ESR_EC(esr) BITS(esr, 31, 26)
 #define ESR_ISS(esr) BITS(esr, 24, 0)

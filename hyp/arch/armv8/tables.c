@@ -34,16 +34,20 @@ static uint64_t *table_below(uint64_t *entry) {
     return (uint64_t *)(uintptr_t)(*entry & DESCRIPTOR_ADDRESS);
 }
 
+static uint64_t descriptor(uint64_t output, uint64_t attributes, uint64_t kind) {
+    return attributes == NOT_MAPPED ? 0 : output | attributes | kind | DESCRIPTOR_VALID;
+}
+
 void tables_map(uint64_t *root, uint64_t input, uint64_t output, uint64_t size,
                 uint64_t attributes) {
     while (size) {
         uint64_t *level2 = table_below(entry_of(root, input, 1));
         uint64_t step = BLOCK_BYTES;
         if ((input | output) % BLOCK_BYTES == 0 && size >= BLOCK_BYTES) {
-            *entry_of(level2, input, 2) = output | attributes | DESCRIPTOR_VALID;
+            *entry_of(level2, input, 2) = descriptor(output, attributes, 0);
         } else {
             uint64_t *level3 = table_below(entry_of(level2, input, 2));
-            *entry_of(level3, input, 3) = output | attributes | DESCRIPTOR_VALID | DESCRIPTOR_TABLE;
+            *entry_of(level3, input, 3) = descriptor(output, attributes, DESCRIPTOR_TABLE);
             step = PAGE_BYTES;
         }
         input += step;

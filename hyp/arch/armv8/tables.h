@@ -25,6 +25,8 @@
 #define STAGE2_NORMAL (15ULL << 2) /* write-back, unless the guest wants less */
 #define STAGE2_READ BIT(6)
 #define STAGE2_WRITE BIT(7)
+/* In place of all of them: takes out what was mapped. */
+#define NOT_MAPPED 0ULL
 
 /* An empty root table. Tables are never given back. */
 uint64_t *tables_new(void);

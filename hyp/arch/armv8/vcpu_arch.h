@@ -11,8 +11,7 @@
 /* Software-generated (SGI, 0 to 15) and private (PPI, 16 to 31) interrupts: those of one vCPU. */
 #define VGIC_PRIVATE 32U
 #define VGIC_SGIS 16U
-/* A vCPU's lines: its private interrupts by number, then the VM's shared ones in the order of the
- * configuration. */
+/* A vCPU's lines: its private interrupts by number, then the VM's shared ones in their order. */
 #define VGIC_LINES (VGIC_PRIVATE + MAX_SHARED)
 
 /*
@@ -30,10 +29,15 @@ struct vcpu_arch {
     uint8_t senders[VGIC_SGIS];
 };
 
-/* What the distributor has for a VM's shared interrupts, in the order of the configuration. */
+/* What the distributor has for a VM's shared interrupts: those of its devices, then those of its
+ * channels, in the order of the configuration. */
 struct shared_interrupts {
-    struct lock lock;
-    uint32_t enabled; /* a bit each */
+    uint32_t count;
+    uint32_t number[MAX_SHARED];
+    uint32_t hardware; /* a bit each: the devices'; no hardware has the others */
+    uint32_t raised;   /* of the others, what is in no list register yet; any core sets it */
+    struct lock lock;  /* of what follows */
+    uint32_t enabled;
     uint32_t group;
     uint8_t priority[MAX_SHARED];
     uint8_t targets[MAX_SHARED]; /* vCPUs, a bit each: the first of them gets it */

@@ -14,7 +14,7 @@
 #define PRIVATE_LINES (BIT(VGIC_PRIVATE) - 1)
 
 static uint32_t number_of(const struct vcpu *vcpu, uint32_t line) {
-    return line < VGIC_PRIVATE ? line : vcpu->vm->config->interrupts[line - VGIC_PRIVATE];
+    return line < VGIC_PRIVATE ? line : vcpu->vm->arch.shared.number[line - VGIC_PRIVATE];
 }
 
 /* VGIC_LINES if the VM has no such interrupt. */
@@ -24,8 +24,26 @@ static uint32_t line_of(const struct vcpu *vcpu, uint32_t interrupt) {
     return VGIC_PRIVATE + vgic_shared_find(vcpu->vm, interrupt);
 }
 
-/* What a device has told and the guest has not ended is not lost: it waits for the next start of
- * the vCPU, or is ended in the guest's place if that had begun it. */
+static bool is_hardware(const struct vcpu *vcpu, uint32_t line) {
+    return line >= VGIC_PRIVATE ? vcpu->vm->arch.shared.hardware >> (line - VGIC_PRIVATE) & 1
+                                : line == platform.guest_timer_interrupt;
+}
+
+/* A channel's interrupts are the VM's, and wait for whichever vCPU they are sent to. */
+static bool is_of_channel(const struct vcpu *vcpu, uint32_t line) {
+    return line >= VGIC_PRIVATE && !is_hardware(vcpu, line);
+}
+
+/* A line that has been in a list register, or should be, waits. */
+static void wait(struct vcpu *vcpu, uint32_t line) {
+    if (is_of_channel(vcpu, line))
+        vgic_shared_raise(vcpu->vm, line - VGIC_PRIVATE);
+    else
+        vgic_set_pending(vcpu, line);
+}
+
+/* What a device or a VM has told and the guest has not ended is not lost: it waits for the next
+ * start of the vCPU, or is ended in the guest's place if that had begun it. */
 static void list_leave(struct vcpu *vcpu, uint32_t n) {
     uint64_t value = list_read(n);
     uint32_t interrupt = LIST_INTERRUPT(value);
@@ -33,8 +51,8 @@ static void list_leave(struct vcpu *vcpu, uint32_t n) {
     if (interrupt < VGIC_PRIVATE)
         return;
     if (value & LIST_PENDING)
-        vgic_set_pending(vcpu, line_of(vcpu, interrupt));
-    else if (value & LIST_ACTIVE)
+        wait(vcpu, line_of(vcpu, interrupt));
+    else if (value & LIST_ACTIVE && value & LIST_HARDWARE)
         gic_shared_clear_active(interrupt);
 }
 
@@ -63,13 +81,9 @@ void vgic_set_pending(struct vcpu *vcpu, uint32_t line) {
     __atomic_fetch_or(&vcpu->arch.pending, BIT(line), __ATOMIC_ACQ_REL);
 }
 
-static bool is_hardware(uint32_t line) {
-    return line >= VGIC_PRIVATE || line == platform.guest_timer_interrupt;
-}
-
 bool vgic_take(struct vcpu *vcpu, uint32_t interrupt) {
     uint32_t line = line_of(vcpu, interrupt);
-    if (line >= VGIC_LINES || !is_hardware(line))
+    if (line >= VGIC_LINES || !is_hardware(vcpu, line))
         return false;
     vgic_set_pending(vcpu, line);
     return true;
@@ -102,7 +116,7 @@ static bool list_set(struct vcpu *vcpu, uint32_t n, uint64_t value) {
 static void list_empty(struct vcpu *vcpu, uint32_t n) {
     uint64_t value = list_read(n);
     list_give_back(vcpu, value);
-    vgic_set_pending(vcpu, line_of(vcpu, LIST_INTERRUPT(value)));
+    wait(vcpu, line_of(vcpu, LIST_INTERRUPT(value)));
 }
 
 /*
@@ -135,7 +149,7 @@ static bool list_add(struct vcpu *vcpu, uint32_t line, bool *wants_room) {
         *wants_room = true;
         return false;
     }
-    return list_set(vcpu, free, list_value(interrupt, priority, is_hardware(line)));
+    return list_set(vcpu, free, list_value(interrupt, priority, is_hardware(vcpu, line)));
 }
 
 /* The most urgent line of a set that is not empty. */
@@ -149,20 +163,35 @@ static uint32_t most_urgent(const struct vcpu *vcpu, uint64_t set) {
     return best;
 }
 
-void vgic_flush(struct vcpu *vcpu) {
+/* False if another vCPU has just taken it: its guest has it sent there now. */
+static bool take(struct vcpu *vcpu, uint32_t line) {
+    if (is_of_channel(vcpu, line))
+        return vgic_shared_withdraw(vcpu->vm, line - VGIC_PRIVATE);
+    __atomic_fetch_and(&vcpu->arch.pending, ~BIT(line), __ATOMIC_ACQ_REL);
+    return true;
+}
+
+/* A function of its own, so that returns to a guest that need none of it save no registers for it. */
+__attribute__((noinline)) static void fill_lists(struct vcpu *vcpu) {
     uint64_t waiting = __atomic_load_n(&vcpu->arch.pending, __ATOMIC_ACQUIRE);
+    waiting |= (uint64_t)vgic_shared_raised(vcpu) << VGIC_PRIVATE;
     if (!waiting || !vgic_is_on(vcpu->vm))
         return;
     bool wants_room = false;
     for (uint64_t set = waiting & enabled_lines(vcpu); set;) {
         uint32_t line = most_urgent(vcpu, set);
         set &= ~BIT(line);
-        __atomic_fetch_and(&vcpu->arch.pending, ~BIT(line), __ATOMIC_ACQ_REL);
-        if (!list_add(vcpu, line, &wants_room))
-            vgic_set_pending(vcpu, line);
+        if (take(vcpu, line) && !list_add(vcpu, line, &wants_room))
+            wait(vcpu, line);
     }
     lists_control(true, wants_room);
     isb();
+}
+
+void vgic_flush(struct vcpu *vcpu) {
+    if (__atomic_load_n(&vcpu->arch.pending, __ATOMIC_ACQUIRE) ||
+        __atomic_load_n(&vcpu->vm->arch.shared.raised, __ATOMIC_SEQ_CST))
+        fill_lists(vcpu);
 }
 
 uint64_t vgic_read(struct vcpu *vcpu, uint64_t address, uint32_t bytes) {

@@ -2,8 +2,8 @@
 /*
  * The interrupt controller that a guest sees: of the version that the machine has, with 16 SGIs
  * and 16 PPIs a vCPU, of which the virtual timer's is the only real one, and the shared interrupts
- * of the VM's devices. Its CPU interface is the hardware's; all else is emulated when the guest
- * accesses it.
+ * of the VM's devices and channels. Its CPU interface is the hardware's; all else is emulated when
+ * the guest accesses it.
  *
  * vgic.c and vgic_shared.c are the same for all versions; gicv2/ and gicv3/ have the second half of
  * what is below.
@@ -16,7 +16,7 @@
 /* A vCPU's part, as after a reset. */
 void vgic_reset(struct vcpu *vcpu);
 void vgic_off(struct vcpu *vcpu);
-/* From the vCPU's own core, or with a kick afterwards. */
+/* From the vCPU's own core, or with a kick afterwards if it is to know now. */
 void vgic_set_pending(struct vcpu *vcpu, uint32_t line);
 /* An interrupt of the hardware's has come to the vCPU's core; false if it is none of the guest's. */
 bool vgic_take(struct vcpu *vcpu, uint32_t interrupt);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * The shared interrupts of a VM: those of its devices (config.h), and no other's are seen or changed.
+ * The shared interrupts of a VM: those of its devices and channels (config.h), and no other's are seen
+ * or changed.
  *
- * An interrupt is on in the hardware while the guest has it on, and comes to the core of the vCPU
- * that the guest has it sent to. What is written to the distributor about others is ignored.
+ * A device's is on in the hardware while the guest has it on, and comes to the core of the vCPU that
+ * the guest has it sent to. A channel's is none of the hardware's, even if that has one of the same
+ * number: another VM raises it, and it waits for that vCPU. What is written to the distributor about
+ * others is ignored.
  */
 #ifndef RINGFENCE_HYP_VGIC_SHARED_H
 #define RINGFENCE_HYP_VGIC_SHARED_H
@@ -11,11 +14,16 @@
 #include "../../core/vm.h"
 
 /* As after a reset: all off, to vCPU 0. */
-void vgic_shared_reset(struct vm *vm);
+void vgic_shared_init(struct vm *vm);
 /* Off for good. */
 void vgic_shared_off(struct vm *vm);
-/* Place of an interrupt in the configuration; MAX_SHARED if the VM has it not. */
+/* Place of an interrupt among them; MAX_SHARED if the VM has it not. */
 uint32_t vgic_shared_find(const struct vm *vm, uint32_t interrupt);
+/* Of those that no hardware has: raises one, by its place; those that are raised and sent to a vCPU,
+ * a bit each; takes one back, if it still is raised. */
+void vgic_shared_raise(struct vm *vm, uint32_t n);
+uint32_t vgic_shared_raised(const struct vcpu *vcpu);
+bool vgic_shared_withdraw(struct vm *vm, uint32_t n);
 /* Has those that are sent to a vCPU come to its core, which is ready for them. */
 void vgic_shared_route(struct vcpu *vcpu);
 /* GICD_TYPER.ITLinesNumber: how many words of 32 interrupts follow the first one. */

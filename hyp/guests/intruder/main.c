@@ -82,7 +82,7 @@ static void flood_all(void) {
 static void call_wildly(void) {
     static const uint32_t functions[] = {0x80000000U, 0x84000000U, 0x84000004U, 0x84000005U,
                                          0x84000006U, 0x8400000aU, 0x8400ffffU, 0xc4000004U,
-                                         0xc6000000U, 0xc6000001U, 0xc600ff01U};
+                                         0xc6000000U, 0xc6000001U, 0xc6000002U, 0xc600ff01U};
     uint64_t calls = 0;
     for (uint64_t end_ns = now_ns() + LONG_NS; now_ns() < end_ns; calls++) {
         uint64_t of = wild_number() % (sizeof(functions) / sizeof(functions[0]));
