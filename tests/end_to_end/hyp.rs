@@ -318,7 +318,7 @@ fn what_the_hypervisor_cannot_do_is_refused_with_the_reason() {
             1,
         ),
         ("\"spinner\"", "\"no.bin\"", "no.bin", 1),
-        ("\"16 MiB\"", "\"2 GiB\"", "has no 2048 MiB in one piece", 1),
+        ("\"16 MiB\"", "\"2 GiB\"", "has no 2 GiB in one piece", 1),
     ] {
         fs::write(
             folder.path().join("bad.toml"),

@@ -1,10 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 """Channels between VMs: messages through memory that two have, notifications, and nothing for a third."""
 
+import os
 import re
+import shutil
+import subprocess
+import tempfile
 import unittest
+from pathlib import Path
 
-from machine import Machine
+from machine import ROOT, Machine
+
+SCENARIOS = ROOT / "scenarios/hyp"
+TIMEOUT_S = 120
 
 TAKER, OUTSIDER, SENDER = 0x48000000, 0x48200000, 0x48400000
 # As hyp/config/channels.c has them.
@@ -189,6 +197,40 @@ class ChannelsOnGicv2(Channels):
     """The same with the other interrupt controller."""
 
     platform = "qemu-virt-gicv2"
+
+
+class InAScenario(unittest.TestCase):
+    def setUp(self):
+        self.ringfence = Path(os.environ.get("RINGFENCE_BUILT", ROOT / "target/debug"), "ringfence")
+        if not self.ringfence.exists():
+            self.skipTest(f"{self.ringfence} is not built; `make built` does it")
+        self.folder = Path(tempfile.mkdtemp(prefix="hyp-channels-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def run_on(self, platform, changes=()):
+        text = (SCENARIOS / "channels.toml").read_text(encoding="utf-8")
+        for old, new in (("qemu-virt.toml", f"{platform}.toml"), *changes):
+            self.assertIn(old, text)
+            text = text.replace(old, new)
+        shutil.copy(SCENARIOS / f"{platform}.toml", self.folder)
+        (self.folder / "channels.toml").write_text(text)
+        command = [self.ringfence, "run", "--target", "hyp", "-q", "channels.toml"]
+        ran = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+        return ran.stdout, (self.folder / "channels.rfr.console").read_text(encoding="utf-8")
+
+    def test_messages_beside_a_writer_that_has_its_reservation(self):
+        for platform in ("qemu-virt", "qemu-virt-gicv2"):
+            printed, console = self.run_on(platform)
+            self.assertIn("The reservations: promised and held.", printed)
+            self.assertIn("[taker] 200 taken, 0 wrong\n", console)
+            self.assertIn("[sender] 200 sent\n", console)
+
+    def test_a_vm_alone_has_its_end(self):
+        alone = ('name = "reserved"', 'name = "solo"\nvms = ["sender"]')
+        for does, said in ((NOTIFY_ONCE, "result -3"), (READ, "0 words that are not zero")):
+            _, console = self.run_on("qemu-virt", (alone, ("[1, 200, 0, 35]", f"[{does}, 0, 0, 35]")))
+            self.assertIn(f"[sender] {said}\n", console)
 
 
 class Refused(unittest.TestCase):

@@ -14,7 +14,7 @@ use crate::format::{self, Format};
 use crate::guest::{self, Contents, Loaded};
 use crate::layout;
 use crate::record::EVENT_BYTES;
-use crate::table::{TableVm, table};
+use crate::table::{TableChannel, TableVm, table};
 use crate::{HypError, sources};
 
 const COMPILER: &str = "aarch64-linux-gnu-gcc";
@@ -26,6 +26,8 @@ pub struct Configuration {
     pub board: Board,
     /// Its VMs, placed.
     pub vms: Vec<TableVm>,
+    /// What they have in common, placed.
+    pub channels: Vec<TableChannel>,
     /// What all reservations together never exceed, in events a second.
     pub events_per_second: Option<u64>,
     /// Where it traces to, if it does.
@@ -62,7 +64,7 @@ impl Configuration {
             .iter()
             .map(|vm| guest::load(vm, board.gic))
             .collect::<Result<_, _>>()?;
-        let addresses = layout::place(&vms, &board)?;
+        let placed = layout::place(&vms, &scenario.channels, &board)?;
         let place = |((vm, guest), address): ((&&Vm, &Loaded), u64)| {
             let ram = vm.memory.expect("a VM with RAM: it is placed");
             TableVm {
@@ -79,7 +81,8 @@ impl Configuration {
             }
         };
         Ok(Self {
-            vms: vms.iter().zip(&guests).zip(addresses).map(place).collect(),
+            vms: vms.iter().zip(&guests).zip(placed.vms).map(place).collect(),
+            channels: channels_in(scenario, case, &placed.channels),
             events_per_second: scenario
                 .reservations_bytes_per_second
                 .filter(|_| case.reservations)
@@ -128,6 +131,7 @@ impl Configuration {
         table(
             &self.title,
             &self.vms,
+            &self.channels,
             self.events_per_second,
             self.trace.as_ref(),
         )
@@ -139,6 +143,18 @@ fn numbers_in(case: &Case, vms: &[usize]) -> Vec<usize> {
     let number = |vm: &usize| case.vms.iter().position(|of_case| of_case == vm);
     let vms = vms.iter().filter(|_| case.reservations);
     vms.filter_map(number).collect()
+}
+
+/// All channels, as their numbers are their places in the scenario; with the VMs of a case.
+fn channels_in(scenario: &Scenario, case: &Case, addresses: &[u64]) -> Vec<TableChannel> {
+    let number = |vm: usize| case.vms.iter().position(|&of_case| of_case == vm);
+    let placed = scenario.channels.iter().zip(addresses);
+    let placed = placed.map(|(channel, &address)| TableChannel {
+        channel: channel.clone(),
+        vms: channel.ends.each_ref().map(|end| number(end.vm)),
+        address,
+    });
+    placed.collect()
 }
 
 /// What the scenario says of a device may be, as far as it takes the board to know; the rest is

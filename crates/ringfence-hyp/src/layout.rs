@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use ringfence_scenario::channel::Channel;
+use ringfence_scenario::quantity::SIZE;
 use ringfence_scenario::vm::{Ram, Vm};
 
 use crate::HypError;
@@ -16,46 +18,90 @@ pub fn trace(board: &Board) -> Range<u64> {
     end - TRACE_BYTES..end
 }
 
-/// The address in the machine of each VM's RAM, in their order: the one that it asks
-/// for, or else the lowest that is free.
+/// Addresses in the machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Places {
+    /// Of the RAM of each VM.
+    pub vms: Vec<u64>,
+    /// Of the memory of each channel; 0 for one that has none.
+    pub channels: Vec<u64>,
+}
+
+/// Memory that is to be placed.
+struct Piece {
+    /// As it is called in an error.
+    what: String,
+    size_bytes: u64,
+    /// Where it is asked to be.
+    address: Option<u64>,
+}
+
+impl Piece {
+    fn at(&self, address: u64) -> Range<u64> {
+        address..address.saturating_add(self.size_bytes)
+    }
+}
+
+/// Where all memory of VMs and of what they have in common is, in their order: where it
+/// is asked to be, or else at the lowest address that is free.
 ///
 /// # Errors
-/// A VM has no RAM, asks for what is not there or taken, or finds no room.
-pub fn place(vms: &[&Vm], board: &Board) -> Result<Vec<u64>, HypError> {
-    let rams: Vec<Ram> = vms.iter().map(|vm| ram_of(vm)).collect::<Result<_, _>>()?;
+/// A VM has no RAM; or something asks for what is not there or taken, or finds no room.
+pub fn place(vms: &[&Vm], channels: &[Channel], board: &Board) -> Result<Places, HypError> {
+    let mut pieces: Vec<Piece> = vms.iter().map(|vm| ram_of(vm)).collect::<Result<_, _>>()?;
+    pieces.extend(channels.iter().map(memory_of));
     let mut taken = vec![board.reserved.clone(), trace(board)];
-    for (vm, ram) in vms.iter().zip(&rams) {
-        if let Some(address) = ram.address {
-            let range = address..address.saturating_add(ram.size_bytes);
-            check_asked(vm, &range, board, &taken)?;
+    for piece in &pieces {
+        if let Some(address) = piece.address {
+            let range = piece.at(address);
+            check_asked(piece, &range, board, &taken)?;
             taken.push(range);
         }
     }
-    let place = |(vm, ram): (&&Vm, &Ram)| {
-        let address = match ram.address {
+    let place = |piece: &Piece| {
+        let address = match piece.address {
             Some(address) => address,
-            None => first_free(ram.size_bytes, board, &taken)
-                .ok_or_else(|| HypError::Failed(no_room(vm, ram, board)))?,
+            None if piece.size_bytes == 0 => 0,
+            None => first_free(piece.size_bytes, board, &taken)
+                .ok_or_else(|| HypError::Failed(no_room(piece, board)))?,
         };
-        if ram.address.is_none() {
-            taken.push(address..address + ram.size_bytes);
+        if piece.address.is_none() {
+            taken.push(piece.at(address));
         }
         Ok(address)
     };
-    vms.iter().zip(&rams).map(place).collect()
+    let mut vms_placed: Vec<u64> = pieces.iter().map(place).collect::<Result<_, HypError>>()?;
+    let channels = vms_placed.split_off(vms.len());
+    Ok(Places {
+        vms: vms_placed,
+        channels,
+    })
 }
 
-fn ram_of(vm: &Vm) -> Result<Ram, HypError> {
-    vm.memory.ok_or_else(|| {
+fn ram_of(vm: &Vm) -> Result<Piece, HypError> {
+    let ram = vm.memory.ok_or_else(|| {
         HypError::Failed(format!(
             "the VM `{}` has no memory, which the hypervisor needs; add `memory = \"16 MiB\"`",
             vm.name
         ))
+    })?;
+    Ok(Piece {
+        what: format!("the RAM of `{}`", vm.name),
+        size_bytes: ram.size_bytes,
+        address: ram.address,
     })
 }
 
+fn memory_of(channel: &Channel) -> Piece {
+    Piece {
+        what: format!("the memory of the channel `{}`", channel.name),
+        size_bytes: channel.size_bytes,
+        address: channel.address,
+    }
+}
+
 fn check_asked(
-    vm: &Vm,
+    piece: &Piece,
     range: &Range<u64>,
     board: &Board,
     taken: &[Range<u64>],
@@ -64,8 +110,8 @@ fn check_asked(
     if !is_in(range, board) {
         let ram: Vec<String> = board.ram.iter().map(shown).collect();
         return Err(HypError::Failed(format!(
-            "the RAM of `{}` is {}, but that of {} is {}",
-            vm.name,
+            "{} is {}, but that of {} is {}",
+            piece.what,
             shown(range),
             board.name,
             ram.join(" and ")
@@ -73,8 +119,8 @@ fn check_asked(
     }
     match taken.iter().find(|other| overlap(range, other)) {
         Some(other) => Err(HypError::Failed(format!(
-            "the RAM of `{}` is {}, but {} is the hypervisor's or another VM's",
-            vm.name,
+            "{} is {}, but {} is the hypervisor's, another VM's or a channel's",
+            piece.what,
             shown(range),
             shown(other)
         ))),
@@ -102,12 +148,12 @@ fn is_in(range: &Range<u64>, board: &Board) -> bool {
     board.ram.iter().any(within)
 }
 
-fn no_room(vm: &Vm, ram: &Ram, board: &Board) -> String {
+fn no_room(piece: &Piece, board: &Board) -> String {
     format!(
-        "{} has no {} MiB in one piece for the VM `{}` beside the others",
+        "{} has no {} in one piece for {} beside the others",
         board.name,
-        ram.size_bytes >> 20,
-        vm.name
+        SIZE.format(piece.size_bytes),
+        piece.what
     )
 }
 
@@ -118,6 +164,8 @@ fn overlap(a: &Range<u64>, b: &Range<u64>) -> bool {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+
+    use ringfence_scenario::channel::ChannelEnd;
 
     use super::*;
     use crate::board::QEMU_VIRT;
@@ -140,13 +188,29 @@ mod tests {
         }
     }
 
+    fn channel(pages: u64, address: Option<u64>) -> Channel {
+        let end = |vm| ChannelEnd {
+            vm,
+            interrupt: None,
+            guest_address: 0x7000_0000,
+            reads_only: false,
+        };
+        Channel {
+            name: "samples".into(),
+            size_bytes: pages * Channel::PAGE_BYTES,
+            address,
+            interval_ns: Channel::DEFAULT_INTERVAL_NS,
+            ends: [end(0), end(1)],
+        }
+    }
+
     fn placed(vms: &[Vm]) -> Result<Vec<u64>, HypError> {
         placed_on(QEMU_VIRT, vms)
     }
 
     fn placed_on(board: &str, vms: &[Vm]) -> Result<Vec<u64>, HypError> {
         let board = Board::named(board).unwrap();
-        place(&vms.iter().collect::<Vec<_>>(), &board)
+        Ok(place(&vms.iter().collect::<Vec<_>>(), &[], &board)?.vms)
     }
 
     proptest! {
@@ -154,15 +218,21 @@ mod tests {
         #[test]
         fn places_are_apart(
             sizes in prop::collection::vec((1_u64..150, prop::option::of(0_u64..512)), 1..5),
+            pages in prop::collection::vec((0_u64..600, prop::option::of(0_u64..1 << 18)), 0..4),
         ) {
             let vms: Vec<Vm> = sizes
                 .iter()
                 .map(|(size, at)| vm(2 * size, at.map(|at| 0x4000_0000 + at * Ram::ALIGNMENT)))
                 .collect();
             let board = Board::named(QEMU_VIRT).unwrap();
-            if let Ok(addresses) = placed(&vms) {
+            let channels: Vec<Channel> = pages
+                .iter()
+                .map(|&(pages, at)| (pages, at.filter(|_| pages > 0)))
+                .map(|(pages, at)| channel(pages, at.map(|at| 0x4000_0000 + at * Channel::PAGE_BYTES)))
+                .collect();
+            if let Ok(places) = place(&vms.iter().collect::<Vec<_>>(), &channels, &board) {
                 let mut ranges = vec![board.reserved.clone(), trace(&board)];
-                for (vm, address) in vms.iter().zip(addresses) {
+                for (vm, address) in vms.iter().zip(places.vms) {
                     let ram = vm.memory.unwrap();
                     prop_assert!(ram.address.is_none_or(|asked| asked == address));
                     prop_assert_eq!(address % Ram::ALIGNMENT, 0);
@@ -171,8 +241,37 @@ mod tests {
                     prop_assert!(!ranges.iter().any(|other| overlap(&range, other)));
                     ranges.push(range);
                 }
+                let with_memory = channels.iter().zip(places.channels);
+                for (channel, address) in with_memory.filter(|(it, _)| it.size_bytes > 0) {
+                    prop_assert!(channel.address.is_none_or(|asked| asked == address));
+                    let range = address..address + channel.size_bytes;
+                    prop_assert!(is_in(&range, &board));
+                    prop_assert!(!ranges.iter().any(|other| overlap(&range, other)));
+                    ranges.push(range);
+                }
             }
         }
+    }
+
+    #[test]
+    fn a_channel_is_placed_behind_the_vms_or_where_it_is_asked_to_be() {
+        let board = Board::named(QEMU_VIRT).unwrap();
+        let channels = [
+            channel(16, None),
+            channel(1, Some(0x4123_4000)),
+            channel(0, None),
+        ];
+        let places = place(&[&vm(2, None)], &channels, &board).unwrap();
+        assert_eq!(places.vms, [0x4100_0000]);
+        assert_eq!(places.channels, [0x4120_0000, 0x4123_4000, 0]);
+        let error = place(
+            &[&vm(2, Some(0x4100_0000))],
+            &[channel(1, Some(0x4100_1000))],
+            &board,
+        );
+        let error = error.unwrap_err().to_string();
+        let said = "the memory of the channel `samples` is 0x41001000 to 0x41002000, but 0x41000000 to 0x41200000 is";
+        assert!(error.contains(said), "{error}");
     }
 
     #[test]
@@ -210,7 +309,10 @@ mod tests {
     #[test]
     fn what_cannot_be_placed_is_said() {
         for (vms, said) in [
-            (vec![vm(1024, None)], "has no 1024 MiB"),
+            (
+                vec![vm(1024, None)],
+                "has no 1 GiB in one piece for the RAM of `vm`",
+            ),
             (vec![vm(2, Some(0x8000_0000))], "0x40000000 to 0x80000000"),
             (vec![vm(2, Some(0x4020_0000))], "is the hypervisor's"),
             (vec![vm(4, Some(0x7fc0_0000))], "is the hypervisor's"),

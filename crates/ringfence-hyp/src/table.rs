@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
+use ringfence_scenario::channel::{Channel, ChannelEnd};
 use ringfence_scenario::vm::{Device, Reservation};
 
 /// One VM, placed.
@@ -30,10 +31,22 @@ pub struct TableVm {
     pub devices: Vec<Device>,
 }
 
+/// One channel, placed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableChannel {
+    /// What it is.
+    pub channel: Channel,
+    /// Numbers of the VMs at its ends in the table; `None` is not in it.
+    pub vms: [Option<usize>; 2],
+    /// Where its memory is in the machine, if it has some.
+    pub address: u64,
+}
+
 /// The table as a C source. The same VMs give the same bytes.
 pub fn table(
     title: &str,
     vms: &[TableVm],
+    channels: &[TableChannel],
     events_per_second: Option<u64>,
     trace: Option<&Range<u64>>,
 ) -> String {
@@ -55,11 +68,28 @@ pub fn table(
     for (number, vm) in vms.iter().enumerate() {
         text += &vm_text(number, vm);
     }
-    text += "};\n\nconst struct machine_config machine_config = {\n";
+    text += "};\n\n";
+    if !channels.is_empty() {
+        text += "static const struct channel_config channels[] = {\n";
+        for channel in channels {
+            text += &channel_text(channel);
+        }
+        text += "};\n\n";
+    }
+    text += "const struct machine_config machine_config = {\n";
     line(
         &mut text,
         format_args!("    .vm = vms,\n    .vms = {},", vms.len()),
     );
+    if !channels.is_empty() {
+        line(
+            &mut text,
+            format_args!(
+                "    .channel = channels,\n    .channels = {},",
+                channels.len()
+            ),
+        );
+    }
     if let Some(total) = events_per_second {
         line(&mut text, format_args!("    .events_per_s = {total}U,"));
     }
@@ -135,6 +165,28 @@ fn devices_text(devices: &[Device]) -> String {
         );
     }
     text
+}
+
+fn channel_text(placed: &TableChannel) -> String {
+    let channel = &placed.channel;
+    let end = |end: &ChannelEnd, vm: Option<usize>| {
+        format!(
+            "{{.vm = {}, .interrupt = {}, .guest_address = {:#x}, .reads_only = {}}}",
+            vm.map_or("CHANNEL_NOBODY".to_owned(), |number| number.to_string()),
+            end.interrupt.unwrap_or(0),
+            end.guest_address,
+            end.reads_only
+        )
+    };
+    let [first, second] = [0, 1].map(|n| end(&channel.ends[n], placed.vms[n]));
+    format!(
+        "    {{ /* {} */\n        .end = {{{first},\n                {second}}},\n        .address = {:#x},\n        \
+         .size = {:#x},\n        .interval_ns = {},\n    }},\n",
+        comment(&channel.name),
+        placed.address,
+        channel.size_bytes,
+        channel.interval_ns
+    )
 }
 
 fn reservation_text(number: usize, reservation: &Reservation) -> String {
@@ -238,7 +290,7 @@ mod tests {
             devices: vec![device(0x901_0000, &[34, 40]), device(0x903_0000, &[39])],
             ..writer()
         };
-        let text = table("devices", &[owner], None, None);
+        let text = table("devices", &[owner], &[], None, None);
         for said in [
             "        .devices = {{.address = 0x9010000, .size = 0x1000}, {.address = 0x9030000, .size = 0x1000}},\n",
             "        .interrupts = {34, 40, 39},\n",
@@ -252,6 +304,7 @@ mod tests {
         let text = table(
             "one, case `reserved`",
             &[writer()],
+            &[],
             None,
             Some(&(0x7fe0_0000..0x8000_0000)),
         );
@@ -294,7 +347,7 @@ const struct machine_config machine_config = {
             period_ns: 100_000..=100_000,
         });
         lender.may_change = vec![0, 2];
-        let text = table("pool", &[lender], Some(3_000_000), None);
+        let text = table("pool", &[lender], &[], Some(3_000_000), None);
         for said in [
             ".weights = weights_0, .bounds = {10U, 400U, 100000U, 100000U}},\n",
             "        .lending = {.lends = true, .borrows = 16U},\n",
@@ -303,6 +356,47 @@ const struct machine_config machine_config = {
         ] {
             assert!(text.contains(said), "{said}: {text}");
         }
+    }
+
+    #[test]
+    fn a_table_has_channels_as_they_are_placed() {
+        let end = |interrupt, reads_only| ChannelEnd {
+            vm: 5,
+            interrupt,
+            guest_address: 0x7000_0000,
+            reads_only,
+        };
+        let channel = TableChannel {
+            channel: Channel {
+                name: "samples".into(),
+                size_bytes: 64 << 10,
+                address: None,
+                interval_ns: 20_000,
+                ends: [end(Some(40), false), end(None, true)],
+            },
+            vms: [Some(1), None],
+            address: 0x4500_0000,
+        };
+        let text = table("two", &[writer(), writer()], &[channel], None, None);
+        assert!(
+            text.contains(
+                "static const struct channel_config channels[] = {
+    { /* samples */
+        .end = {{.vm = 1, .interrupt = 40, .guest_address = 0x70000000, .reads_only = false},
+                {.vm = CHANNEL_NOBODY, .interrupt = 0, .guest_address = 0x70000000, .reads_only = true}},
+        .address = 0x45000000,
+        .size = 0x10000,
+        .interval_ns = 20000,
+    },
+};
+"
+            ),
+            "{text}"
+        );
+        assert!(
+            text.contains("    .channel = channels,\n    .channels = 1,\n"),
+            "{text}"
+        );
     }
 
     #[test]
@@ -317,7 +411,7 @@ const struct machine_config machine_config = {
             reservation: None,
             ..writer()
         };
-        let text = table("free", &[free], None, None);
+        let text = table("free", &[free], &[], None, None);
         assert!(
             !text.contains("reservation") && !text.contains("weights"),
             "{text}"

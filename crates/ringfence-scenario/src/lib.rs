@@ -9,6 +9,7 @@
 //! scenario that passes has traces that can be replayed.
 
 mod builtin;
+pub mod channel;
 mod check;
 mod diagnostic;
 mod duration;

@@ -4,6 +4,7 @@
 //! that the fields state. Lists keep the order of the file. Programs go to other
 //! processes as JSON: those that run them natively.
 
+use crate::channel::Channel;
 use crate::network::NeuralNetwork;
 use crate::platform::Platform;
 use crate::vm::Vm;
@@ -37,6 +38,8 @@ pub struct Scenario {
     /// Virtual machines; empty in a scenario of gangs. VM `n` is partition `n`; its
     /// tasks are a gang there, and its best-effort work stays there.
     pub vms: Vec<Vm>,
+    /// What pairs of VMs have in common.
+    pub channels: Vec<Channel>,
     /// Bytes per second that all reservations together never exceed, whatever they are
     /// changed to; some when one can be changed.
     pub reservations_bytes_per_second: Option<u64>,

@@ -201,6 +201,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
                     partitions: partitions.clone(),
                     classes_of_service: Vec::new(),
                     vms: Vec::new(),
+                    channels: Vec::new(),
                     reservations_bytes_per_second: None,
                     cases: vec![
                         case("fixed-priority", Scheduling::FixedPriority),

@@ -75,6 +75,7 @@ pub fn scenario(seed: u64) -> Scenario {
         share: share(random),
         classes_of_service: Vec::new(),
         vms: Vec::new(),
+        channels: Vec::new(),
         reservations_bytes_per_second: None,
         cases: vec![Case {
             name: "gang".into(),

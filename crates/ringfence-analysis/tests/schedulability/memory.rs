@@ -52,6 +52,7 @@ fn scenario(seed: u64) -> Scenario {
         }],
         classes_of_service: Vec::new(),
         vms: Vec::new(),
+        channels: Vec::new(),
         reservations_bytes_per_second: None,
         cases: vec![Case {
             name: "gang".into(),

@@ -5,6 +5,7 @@
 //! scenario is only handed out when there is no problem at all.
 
 mod case;
+mod channel;
 mod class_of_service;
 pub(crate) mod dram;
 mod gang;
@@ -97,6 +98,7 @@ impl Checker<'_> {
             true => (Vec::new(), Vec::new()),
             false => (self.gangs(), self.best_effort()),
         };
+        let channels = self.channels();
         let reservations_bytes_per_second = self.reservations_together(vms.as_ref());
         let cases = self.cases(vms.as_ref());
         self.work_as_a_whole();
@@ -126,6 +128,7 @@ impl Checker<'_> {
             gangs,
             best_effort,
             vms: vms.vms,
+            channels: channels?,
             reservations_bytes_per_second,
             cases,
             observe,

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::Checker;
 use super::names::refuse_duplicates;
 use crate::diagnostic::Span;
+use crate::file::channel::ChannelTable;
 use crate::file::vm::{DeviceTable, GuestTable, Memory, VmTable};
 use crate::file::{List, Located};
 use crate::model::{BestEffort, Gang, Partition, Task, Tolerance};
@@ -387,38 +388,40 @@ impl Checker<'_> {
         }
     }
 
-    /// No two VMs have the same memory or device, and all RAM fits the platform.
+    /// No two VMs have the same memory or device but a channel's, and all fits the platform.
     fn refuse_shared_memory(&mut self) {
         let mut pieces: Vec<Piece> = Vec::new();
-        for vm in &self.file.vm {
-            for piece in machine_pieces(&vm.value) {
-                let shared = pieces.iter().find(|other| overlap(other, &piece));
-                if let Some(other) = shared {
-                    self.problems.report(
-                        piece.span,
-                        format!("{}, which overlaps {}", shown(&piece), shown(other)),
-                        "memory and devices that belong to one only",
-                    );
-                }
-                pieces.push(piece);
+        let vms = self.file.vm.iter().flat_map(|vm| machine_pieces(&vm.value));
+        let channels = self.file.channel.iter().filter_map(channel_piece);
+        for piece in vms.chain(channels) {
+            if let Some(other) = pieces.iter().find(|other| overlap(other, &piece)) {
+                self.problems.report(
+                    piece.span,
+                    format!("{}, which overlaps {}", shown(&piece), shown(other)),
+                    "memory and devices that belong to one only",
+                );
             }
+            pieces.push(piece);
         }
         let Some(memory) = &self.platform.memory else {
             return;
         };
         let most_bytes = memory.dram.capacity_bytes();
         let mut total = 0_u64;
-        for memory in self
-            .file
-            .vm
-            .iter()
-            .filter_map(|vm| vm.value.memory.as_ref())
-        {
-            total = total.saturating_add(memory.value.0.size.value.0);
+        let vms = self.file.vm.iter().filter_map(|vm| {
+            let memory = vm.value.memory.as_ref()?;
+            Some((memory.span, memory.value.0.size.value.0))
+        });
+        let channels = self.file.channel.iter().filter_map(|channel| {
+            let memory = channel.value.memory.as_ref()?;
+            Some((memory.span, memory.value.0))
+        });
+        for (span, size_bytes) in vms.chain(channels) {
+            total = total.saturating_add(size_bytes);
             if total > most_bytes {
                 self.problems.report(
-                    memory.span,
-                    format!("{} of RAM with that of the VMs before", SIZE.format(total)),
+                    span,
+                    format!("{} of RAM with all before", SIZE.format(total)),
                     format!(
                         "at most the {} of {}",
                         SIZE.format(most_bytes),
@@ -448,6 +451,17 @@ fn machine_pieces(vm: &VmTable) -> Vec<Piece> {
         span: device.value.address.span,
     });
     ram.into_iter().chain(devices).collect()
+}
+
+/// The part that it gives a channel.
+fn channel_piece(channel: &Located<ChannelTable>) -> Option<Piece> {
+    let address = channel.value.address.as_ref()?;
+    let memory = channel.value.memory.as_ref()?;
+    Some(Piece {
+        addresses: range(address.value.0, memory.value.0),
+        owner: format!("the memory of `{}`", channel.value.name.value.0),
+        span: address.span,
+    })
 }
 
 fn owner(what: &str, vm: &VmTable) -> String {

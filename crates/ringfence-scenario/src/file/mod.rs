@@ -8,6 +8,7 @@
 //! The doc comments of the types in here are what users read in the generated
 //! reference and in their editors.
 
+pub mod channel;
 mod macros;
 pub mod numbers;
 pub mod platform;

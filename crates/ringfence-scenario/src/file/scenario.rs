@@ -1,5 +1,6 @@
 //! The scenario file.
 
+use super::channel::ChannelTable;
 use super::macros::{file_table, file_word};
 use super::numbers::{Colours, Cores, Ways};
 use super::platform::PlatformFile;
@@ -50,6 +51,9 @@ file_table! {
         /// class of service and no best-effort work beside them.
         #[schemars(with = "Option<List<VmTable>>")]
         pub vm: List<VmTable>,
+        /// What pairs of VMs have in common; at most eight.
+        #[schemars(with = "Option<List<ChannelTable>>")]
+        pub channel: List<ChannelTable>,
         /// The runs to make and compare; at least one.
         pub case: List<CaseTable>,
     }

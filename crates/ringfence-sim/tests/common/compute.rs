@@ -58,6 +58,7 @@ pub fn assemble(
 
         classes_of_service: Vec::new(),
         vms: Vec::new(),
+        channels: Vec::new(),
         reservations_bytes_per_second: None,
         gangs,
         best_effort,
