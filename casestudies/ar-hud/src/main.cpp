@@ -11,7 +11,7 @@
 #include "head_pose/layers.hpp"
 #include "input_error.hpp"
 #include "recording/job_marks.hpp"
-#include "sweep/sweep.hpp"
+#include "sweep/sweep_table.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -208,7 +208,10 @@ struct Sweep {
         CLI::App *command = app.add_subcommand(
             "sweep", "SLAM under dropped frames, slow and late stages: a table of errors");
         command->add_option("SEQUENCE", sequence, "Folder of the sequence")->required();
-        command->add_option("-o,--output", output, "Table to write (CSV)")->required();
+        command
+            ->add_option("-o,--output", output,
+                         "Table to write (CSV); of one that is there only what is missing is run")
+            ->required();
         command->add_option("--seeds", seeds, "Runs of each point")
             ->check(CLI::PositiveNumber)
             ->capture_default_str();
@@ -221,13 +224,15 @@ struct Sweep {
         const ar_hud::Sequence input = ar_hud::read_sequence(sequence);
         if (input.ground_truth.empty())
             throw ar_hud::InputError({sequence}, "has no folder state_groundtruth_estimate0");
-        const auto outcomes =
-            ar_hud::sweep(input, frames, ar_hud::sweep_points(), seeds, show_progress);
-        std::ofstream table(output);
-        table << ar_hud::csv_of(outcomes);
-        table.close();
-        if (!table)
-            throw ar_hud::InputError({output}, "cannot be written");
+        const std::size_t taken = std::min(frames, input.frames.size());
+        const std::string name = std::filesystem::canonical(sequence).filename().string();
+        ar_hud::SweepTable table(output, name, taken);
+        const auto runs = table.missing(seeds);
+        std::size_t done = 0;
+        ar_hud::sweep(input, taken, runs, [&](const ar_hud::Outcome &outcome) {
+            table.add(outcome);
+            show_progress(++done, runs.size());
+        });
     }
 };
 

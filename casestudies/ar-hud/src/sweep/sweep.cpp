@@ -2,7 +2,6 @@
 #include "sweep.hpp"
 
 #include <atomic>
-#include <cstdio>
 #include <exception>
 #include <mutex>
 #include <opencv2/core/utility.hpp>
@@ -36,9 +35,8 @@ std::vector<Point> sweep_points() {
     return points;
 }
 
-std::vector<Outcome> sweep(const Sequence &sequence, std::size_t frames,
-                           const std::vector<Point> &points, std::uint64_t seeds,
-                           const std::function<void(std::size_t, std::size_t)> &progress) {
+void sweep(const Sequence &sequence, std::size_t frames, const std::vector<SweepRun> &runs,
+           const std::function<void(const Outcome &)> &done) {
     const StereoRig rig(sequence.left, sequence.right);
     std::vector<std::int64_t> ticks_ns;
     std::vector<StereoImages> images;
@@ -46,32 +44,26 @@ std::vector<Outcome> sweep(const Sequence &sequence, std::size_t frames,
         ticks_ns.push_back(sequence.frames[n].left.timestamp_ns);
         images.push_back(sequence.load(sequence.frames[n]));
     }
-    std::vector<Outcome> outcomes;
-    for (const Point &point : points)
-        for (std::uint64_t seed = 1; seed <= seeds; seed++)
-            outcomes.push_back({point, seed, {}});
 
     std::atomic<std::size_t> next{0};
     std::mutex lock;
-    std::size_t done = 0;
     std::exception_ptr failure;
     const auto work = [&] {
-        for (std::size_t n; (n = next++) < outcomes.size();) {
+        for (std::size_t n; (n = next++) < runs.size();) {
             try {
-                Outcome &outcome = outcomes[n];
                 const Run run = run_in_virtual_time(
                     rig, ticks_ns, [&](std::size_t frame) { return images[frame]; },
-                    disturbed(outcome.point.disturbance, ticks_ns.size(), outcome.seed));
-                outcome.errors = errors_of(run, sequence.ground_truth);
-                outcome.keyframes_refused = run.keyframes_refused;
+                    disturbed(runs[n].point.disturbance, ticks_ns.size(), runs[n].seed));
+                const Outcome outcome{runs[n], errors_of(run, sequence.ground_truth),
+                                      run.keyframes_refused};
+                const std::lock_guard guard(lock);
+                done(outcome);
             } catch (...) {
-                next = outcomes.size();
+                next = runs.size();
                 const std::lock_guard guard(lock);
                 failure = std::current_exception();
                 return;
             }
-            const std::lock_guard guard(lock);
-            progress(++done, outcomes.size());
         }
     };
     /* One run a processor, and none inside a run. */
@@ -85,25 +77,6 @@ std::vector<Outcome> sweep(const Sequence &sequence, std::size_t frames,
     cv::setNumThreads(inside);
     if (failure)
         std::rethrow_exception(failure);
-    return outcomes;
-}
-
-std::string csv_of(const std::vector<Outcome> &outcomes) {
-    std::string csv =
-        "experiment,value,seed,processed_share,lost_frames,keyframes_refused,failed,ate_median_m,"
-        "ate_rmse_m,ate_max_m,stale_median_m,stale_p95_m\n";
-    for (const Outcome &outcome : outcomes) {
-        const RunErrors &errors = outcome.errors;
-        char row[320];
-        std::snprintf(row, sizeof row, "%s,%g,%llu,%.4f,%zu,%zu,%d,%.4f,%.4f,%.4f,%.4f,%.4f\n",
-                      outcome.point.experiment.c_str(), outcome.point.value,
-                      static_cast<unsigned long long>(outcome.seed), errors.processed_share,
-                      errors.lost, outcome.keyframes_refused, errors.failed, errors.absolute.median,
-                      errors.absolute.rmse, errors.absolute.max, errors.stale.median,
-                      errors.stale_p95_m);
-        csv += row;
-    }
-    return csv;
 }
 
 } // namespace ar_hud

@@ -21,22 +21,23 @@ struct Point {
 /* All points, those of an experiment one after the other. */
 std::vector<Point> sweep_points();
 
-struct Outcome {
+/* One run that is to be made. */
+struct SweepRun {
     Point point;
     std::uint64_t seed = 0;
+};
+
+struct Outcome {
+    SweepRun run;
     RunErrors errors;
     std::size_t keyframes_refused = 0; /* mapping was not late but saturated */
 };
 
 /*
- * Runs seeds 1 to `seeds` of each point, on all processors; outcomes are in the order of points and
- * seeds. The images of the first `frames` frames are kept in memory, some 0.7 MB each.
+ * Makes the runs on all processors; `done` is told of each as it ends, of one at a time, in any order. The
+ * images of the first `frames` frames are kept in memory, some 0.7 MB each.
  */
-std::vector<Outcome> sweep(const Sequence &sequence, std::size_t frames,
-                           const std::vector<Point> &points, std::uint64_t seeds,
-                           const std::function<void(std::size_t, std::size_t)> &progress);
-
-/* A row a run, with units in the head. */
-std::string csv_of(const std::vector<Outcome> &outcomes);
+void sweep(const Sequence &sequence, std::size_t frames, const std::vector<SweepRun> &runs,
+           const std::function<void(const Outcome &)> &done);
 
 } // namespace ar_hud
