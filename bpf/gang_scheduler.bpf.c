@@ -147,7 +147,7 @@ void BPF_PROG(gang_dispatch, s32 cpu, struct task_struct *prev) {
         return;
     if (prev && !(prev->scx.flags & SCX_TASK_QUEUED))
         prev = NULL;
-    if (dispatch_kernel_thread((u32)cpu))
+    if (dispatch_kernel_thread(state, (u32)cpu))
         return;
     if (prev && prev->flags & TASK_IS_KERNEL_THREAD) {
         prev->scx.slice = SCX_SLICE_DEFAULT_NS;
@@ -277,7 +277,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
         end_demand(state, cpu);
     if (state->brief && !priority && !outranks_members(next))
         end_brief(state, cpu, next, thread);
-    if (is_of_higher_class(next) && scx_bpf_dsq_nr_queued(KERNEL_QUEUE) > 0)
+    /* Perhaps before this CPU came to take a kernel thread. */
+    if (is_of_higher_class(next) && kernel_queue_filled)
         pass_on_kernel_threads(cpu);
     bool best_effort = is_best_effort(next, thread);
     meter_switch(cpu, best_effort);

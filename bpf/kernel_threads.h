@@ -12,6 +12,9 @@
 /* No other queue has this number. */
 #define KERNEL_QUEUE (AGENT_QUEUE + 1)
 
+/* Whether that queue may have a thread. */
+static u32 kernel_queue_filled;
+
 static inline u64 kernel_queue_of(u32 cpu) {
     return queue_of_cpu(cpu, KERNEL_THREADS);
 }
@@ -47,7 +50,13 @@ static inline void enqueue_kernel_thread(struct task_struct *p, u64 enq_flags) {
     u32 only = only_cpu(p);
     s32 cpu = only == ANY_CPU ? scx_bpf_task_cpu(p) : (s32)only;
     u64 queue = only == ANY_CPU ? KERNEL_QUEUE : kernel_queue_of(only);
+    struct cpu_state *state = cpu_state_of((u32)cpu);
     scx_bpf_dsq_insert(p, queue, SCX_SLICE_DEFAULT_NS, enq_flags);
+    /* Only then: who looks and finds nothing takes this back. */
+    if (only == ANY_CPU)
+        __sync_lock_test_and_set(&kernel_queue_filled, 1);
+    else if (state)
+        __sync_lock_test_and_set(&state->kernel_queue_filled, 1);
     if (only == ANY_CPU && is_outranked((u32)cpu))
         cpu = cpu_for_kernel_thread(p, cpu);
     else if (is_current(p))
@@ -56,13 +65,7 @@ static inline void enqueue_kernel_thread(struct task_struct *p, u64 enq_flags) {
     kick((u32)cpu);
 }
 
-/* Whether one has been found for the CPU, to run next. */
-static inline bool dispatch_kernel_thread(u32 cpu) {
-    return scx_bpf_dsq_move_to_local(kernel_queue_of(cpu)) ||
-           scx_bpf_dsq_move_to_local(KERNEL_QUEUE);
-}
-
-/* A higher class has taken `cpu`, perhaps before it came to take a thread: another does. */
+/* Who was told to take the first of the shared queue may not have: another CPU than `cpu` is. */
 static inline void pass_on_kernel_threads(u32 cpu) {
     struct bpf_iter_scx_dsq iterator;
     s32 other = (s32)cpu;
@@ -73,6 +76,31 @@ static inline void pass_on_kernel_threads(u32 cpu) {
     bpf_iter_scx_dsq_destroy(&iterator);
     if (other != (s32)cpu)
         kick((u32)other);
+}
+
+/* Has `cpu` run the first of a queue next that may run there. Not to look saves 200 instructions. */
+static inline bool dispatch_from(u64 queue, u32 *filled, u32 cpu) {
+    if (!*filled)
+        return false;
+    if (scx_bpf_dsq_move_to_local(queue))
+        return true;
+    if (scx_bpf_dsq_nr_queued(queue) > 0)
+        return false;
+    __sync_lock_test_and_set(filled, 0);
+    if (scx_bpf_dsq_nr_queued(queue) <= 0)
+        return false;
+    /* One came before that was taken back, and who was told of it may have found no sign of it. */
+    __sync_lock_test_and_set(filled, 1);
+    if (scx_bpf_dsq_move_to_local(queue))
+        return true;
+    pass_on_kernel_threads(cpu);
+    return false;
+}
+
+/* Whether one has been found for the CPU, to run next. */
+static inline bool dispatch_kernel_thread(struct cpu_state *state, u32 cpu) {
+    return dispatch_from(kernel_queue_of(cpu), &state->kernel_queue_filled, cpu) ||
+           dispatch_from(KERNEL_QUEUE, &kernel_queue_filled, cpu);
 }
 
 #endif

@@ -53,6 +53,8 @@ struct cpu_state {
     u32 brief;
     /* To think again, and has not begun to since. */
     u32 told;
+    /* Its queue of kernel threads may have one. */
+    u32 kernel_queue_filled;
 };
 
 /* A control group: its number, which is that of its folder, is one of its hierarchy alone. */
