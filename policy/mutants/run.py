@@ -128,9 +128,8 @@ def mutants_of(header):
         yield mutant, text.replace(mutant["find"], mutant["replace"])
 
 
-def examine(header):
+def examine(header, mutants):
     """Rows (header, mutant, why, caught by or None) of a header's mutants."""
-    mutants = list(mutants_of(header))
     print(f"{header}.h: unbroken", end=" ", file=sys.stderr, flush=True)
     if noticed := caught_by(header):
         raise Unusable(f"the unbroken {header}.h fails: {noticed}")
@@ -179,8 +178,10 @@ def page(rows):
 def main():
     headers = sys.argv[1:] or sorted(path.stem for path in MUTANTS.glob("*.toml"))
     try:
+        # All before the first is tried, which takes minutes.
+        mutants = {header: list(mutants_of(header)) for header in headers}
         copy_tree()
-        rows = [row for header in headers for row in examine(header)]
+        rows = [row for header in headers for row in examine(header, mutants[header])]
     except (Unusable, OSError, KeyError, tomllib.TOMLDecodeError) as reason:
         print(f"run.py: {reason}", file=sys.stderr)
         return 2
