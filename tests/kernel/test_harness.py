@@ -17,6 +17,7 @@ import initramfs
 import kernel_log
 import matrix
 from debian import FetchError, Unavailable
+from waits import waits_us
 
 
 class KernelLog(unittest.TestCase):
@@ -151,6 +152,34 @@ class Sources(unittest.TestCase):
         with self.assertRaisesRegex(Unavailable, "no component main of Debian bookworm"):
             text = "Types: deb\nURIs: http://one.example\nSuites: bookworm\nComponents: main\n"
             self.origins(debian_sources=f"Enabled: no\n{text}")
+
+
+class Waits(unittest.TestCase):
+    def waits(self, *events):
+        """Those of `rcu`, whose pid is 15, each event given as microseconds and what happened."""
+        text = {
+            "woken": "sched_wakeup: comm=rcu pid=15 prio=120 target_cpu=001",
+            "another": "sched_wakeup: comm=sh pid=16 prio=120 target_cpu=001",
+            "runs": switch("sh-16", "S", "rcu-15"),
+            "stopped": switch("rcu-15", "R+", "sh-16"),
+            "sleeps": switch("rcu-15", "I", "sh-16"),
+        }
+        return waits_us("".join(f" x-1 [001] d..2. 3.{us:06}: {text[what]}\n" for us, what in events), ["rcu"])
+
+    def test_from_the_first_wakeup_or_a_stop_to_the_switch(self):
+        self.assertEqual(self.waits((10, "woken"), (15, "another"), (20, "woken"), (40, "runs")), [30])
+        self.assertEqual(self.waits((10, "stopped"), (40, "runs"), (50, "sleeps"), (60, "woken"), (61, "runs")), [30, 1])
+
+    def test_a_wakeup_of_a_thread_that_runs_begins_none(self):
+        self.assertEqual(self.waits((10, "runs"), (11, "woken"), (20, "sleeps"), (90, "woken"), (95, "runs")), [5])
+
+
+def switch(prev, state, following):
+    (prev_comm, prev_pid), (comm, pid) = prev.split("-"), following.split("-")
+    return (
+        f"sched_switch: prev_comm={prev_comm} prev_pid={prev_pid} prev_prio=120 prev_state={state} "
+        f"==> next_comm={comm} next_pid={pid} next_prio=120"
+    )
 
 
 class Choice(unittest.TestCase):

@@ -10,20 +10,23 @@ SWITCH = re.compile(
 )
 
 
-def waits_us(trace, comm):
-    """Each wait of the threads of a name, in the order of their ends; `trace` is the text of tracefs.
+def waits_us(trace, names):
+    """Each wait of the threads of some names, in the order of their ends; `trace` is the text of tracefs.
 
-    From when one is woken or stopped while it could run, to when it runs."""
-    since, waits = {}, []
+    From when one is woken or stopped while it could run, to when it runs. Another CPU's wakeup of a thread
+    may be recorded only after the switch to it: one of a thread that runs begins no wait."""
+    since, running, waits = {}, set(), []
     for line in trace.splitlines():
         if woken := WOKEN.search(line):
-            if woken["comm"] == comm:
+            if woken["comm"] in names and woken["pid"] not in running:
                 since.setdefault(woken["pid"], time_us(woken))
         elif switch := SWITCH.search(line):
+            running.discard(switch["prev"])
+            if switch["prev_comm"] in names and switch["state"].startswith("R"):
+                since[switch["prev"]] = time_us(switch)
+            running.add(switch["pid"])
             if switch["pid"] in since:
                 waits.append(time_us(switch) - since.pop(switch["pid"]))
-            if switch["prev_comm"] == comm and switch["state"].startswith("R"):
-                since[switch["prev"]] = time_us(switch)
     return waits
 
 

@@ -139,7 +139,7 @@ fn this_thread() -> i32 {
     unsafe { libc::gettid() }
 }
 
-/// Sleeps until the kernel's thread `rcu_preempt` has seen a grace period of RCU begin and end: that is
+/// Sleeps until the kernel's thread for RCU has seen a grace period begin and end: that is
 /// how membarrier(2) waits for all threads.
 fn wait_for_grace_period() {
     let (flags, cpu) = (0, 0);
