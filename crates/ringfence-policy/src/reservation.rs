@@ -89,6 +89,16 @@ impl Reservation {
         Ok(events)
     }
 
+    /// Has `vcpu` charged, refilled for the period behind the one that it is in, and asked
+    /// what remains, all at once; for periods with the same share, and below 2^64 - 1. `None`,
+    /// and nothing has changed, if it has used all that it had left: that takes the three calls.
+    pub fn go_on(&mut self, vcpu: u32, events: u64) -> Result<Option<u64>, ReservationError> {
+        self.vcpu(vcpu)?;
+        // SAFETY: there is such a vCPU.
+        let left = unsafe { ffi::shim_reservation_go_on(&mut self.0, vcpu, events) };
+        Ok((left > 0).then_some(left))
+    }
+
     /// The share of `vcpu` in the period that it is in, in events; 0 before its first.
     pub fn share(&self, vcpu: u32) -> Result<u64, ReservationError> {
         self.vcpu(vcpu).map(|vcpu| vcpu.share)

@@ -4,7 +4,7 @@
 
 /* src/reservation/ffi.rs mirrors these layouts. */
 _Static_assert(sizeof(struct rf_reservation_vcpu) == 32, "layout of rf_reservation_vcpu");
-_Static_assert(sizeof(struct rf_reservation) == 48 + RF_RESERVATION_MAX_VCPUS * 52,
+_Static_assert(sizeof(struct rf_reservation) == 40 + RF_RESERVATION_MAX_VCPUS * 52,
                "layout of rf_reservation");
 
 enum rf_reservation_status shim_reservation_init(struct rf_reservation *vm, uint64_t budget,
@@ -30,4 +30,8 @@ enum rf_reservation_status shim_reservation_charge(struct rf_reservation *vm, ui
 enum rf_reservation_status shim_reservation_remaining(const struct rf_reservation *vm,
                                                       uint32_t vcpu, uint64_t *events) {
     return rf_reservation_remaining(vm, vcpu, events);
+}
+
+uint64_t shim_reservation_go_on(struct rf_reservation *vm, uint32_t vcpu, uint64_t events) {
+    return rf_reservation_go_on(vm, vcpu, events);
 }

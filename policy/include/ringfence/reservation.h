@@ -27,10 +27,17 @@
  * can only begin one from the earlier of the two changes on: no vCPU that lags, or is
  * off, holds up a change.
  *
- * The caller serialises all calls for one VM; numbers periods, all cores alike; stops a
- * core at RF_RESERVATION_THROTTLE; and charges what a core has used before it begins
- * another period, so that the use falls into the right one. A VM without a reservation
- * needs no call at all. The length of periods is the caller's matter.
+ * The caller serialises all calls for one VM, but for rf_reservation_go_on; numbers
+ * periods, all cores alike; stops a core at RF_RESERVATION_THROTTLE; and charges what a
+ * core has used before it begins another period, so that the use falls into the right
+ * one. A VM without a reservation needs no call at all. The length of periods is the
+ * caller's matter.
+ *
+ * Most periods are like the one before, and most vCPUs have something left at their end.
+ * For those rf_reservation_go_on does what charge, refill and remaining do together. It
+ * reads and writes the one vCPU alone. So a core may call it for its own vCPU at any time
+ * between the others' calls for theirs, and beside a change: that only looks whether
+ * another period has begun, a later one than that which the core goes on into.
  *
  * Known gaps
  *  - What one vCPU leaves unused is not given to another of the same VM.
@@ -82,7 +89,6 @@ struct rf_reservation {
     uint64_t budget_after;  /* in change_period and later */
     uint64_t first_period;  /* the earliest whose budget is known */
     uint64_t change_period;
-    uint64_t next_period; /* the earliest that no vCPU has begun */
     uint64_t share_before[RF_RESERVATION_MAX_VCPUS];
     uint64_t share_after[RF_RESERVATION_MAX_VCPUS];
     uint32_t weight[RF_RESERVATION_MAX_VCPUS]; /* 0 where there is no vCPU */
@@ -150,10 +156,17 @@ struct rf_reservation {
           vm->share_before[v] < RF_BUDGET_UNLIMITED &&
           vm->share_after[v] < RF_BUDGET_UNLIMITED;
 
+  // A vCPU has begun this period or a later one.
+  predicate rf_reservation_has_begun{L}(struct rf_reservation *vm, integer period) =
+      vm->vcpu[0].next_period > period || vm->vcpu[1].next_period > period ||
+      vm->vcpu[2].next_period > period || vm->vcpu[3].next_period > period ||
+      vm->vcpu[4].next_period > period || vm->vcpu[5].next_period > period ||
+      vm->vcpu[6].next_period > period || vm->vcpu[7].next_period > period;
+
+  // Only of periods before one that has begun is the budget not known any more.
   predicate rf_reservation_in_order{L}(struct rf_reservation *vm) =
-      vm->first_period <= vm->change_period && vm->first_period <= vm->next_period &&
-      \forall integer v; 0 <= v < RF_RESERVATION_MAX_VCPUS ==>
-          vm->vcpu[v].next_period <= vm->next_period;
+      vm->first_period <= vm->change_period &&
+      (vm->first_period > 0 ==> rf_reservation_has_begun(vm, vm->first_period));
 
   // The share of a vCPU is that of the period that it is in, next_period - 1.
   predicate rf_reservation_begun{L}(struct rf_reservation *vm, integer v) =
@@ -325,14 +338,35 @@ static inline void rf_reservation_divide(struct rf_reservation *vm, uint64_t bud
     vm->budget_after = budget;
 }
 
+/* Whether a vCPU has begun this period or a later one. */
+/*@
+  requires \valid_read(vm);
+  assigns \nothing;
+  ensures \result <==> rf_reservation_has_begun(vm, period);
+*/
+static inline bool rf_reservation_is_begun(const struct rf_reservation *vm, uint64_t period) {
+    bool is_begun = false;
+    /*@
+      loop invariant 0 <= v <= RF_RESERVATION_MAX_VCPUS;
+      loop invariant is_begun <==> \exists integer w; 0 <= w < v &&
+          vm->vcpu[w].next_period > period;
+      loop assigns v, is_begun;
+      loop variant RF_RESERVATION_MAX_VCPUS - v;
+    */
+    for (uint32_t v = 0; v < RF_RESERVATION_MAX_VCPUS; v++)
+        if (vm->vcpu[v].next_period > period)
+            is_begun = true;
+    return is_begun;
+}
+
 /*
  * From `period` on, which no vCPU has begun, the VM has this budget. The one that it takes
  * the place of, from change_period on, no vCPU has begun either, or it is settled.
  */
 /*@
   requires \valid(vm) && rf_reservation_sound(vm) && rf_reservation_adds_up(vm);
-  requires budget < RF_BUDGET_UNLIMITED && vm->next_period <= period;
-  requires vm->next_period <= vm->change_period || rf_reservation_settled(vm);
+  requires budget < RF_BUDGET_UNLIMITED && !rf_reservation_has_begun(vm, period);
+  requires !rf_reservation_has_begun(vm, vm->change_period) || rf_reservation_settled(vm);
   assigns vm->change_period, vm->budget_after,
       vm->share_after[0 .. RF_RESERVATION_MAX_VCPUS - 1];
   ensures vm->change_period == period && vm->budget_after == budget;
@@ -384,7 +418,7 @@ static inline void rf_reservation_set(struct rf_reservation *vm, uint64_t period
     ensures \result == RF_RESERVATION_OK;
     ensures rf_reservation_sound(vm);
     ensures rf_reservation_adds_up(vm);
-    ensures vm->vcpus == vcpus && vm->next_period == 0;
+    ensures vm->vcpus == vcpus;
     ensures rf_reservation_weighted{Post}(vm, weights, vcpus);
     ensures \forall integer p; 0 <= p ==> rf_reservation_budget_of(vm, p) == budget;
     ensures \forall integer v; 0 <= v < RF_RESERVATION_MAX_VCPUS ==>
@@ -416,7 +450,6 @@ static inline enum rf_reservation_status rf_reservation_init(struct rf_reservati
     vm->budget_before = 0;
     vm->first_period = 0;
     vm->change_period = 0;
-    vm->next_period = 0;
     vm->vcpus = vcpus;
     vm->weights = (uint32_t)all;
     /*@
@@ -458,7 +491,7 @@ static inline enum rf_reservation_status rf_reservation_init(struct rf_reservati
 /* Only the budget from change_period on is still known, and known to be settled. */
 /*@
   requires \valid(vm) && rf_reservation_sound(vm) && rf_reservation_adds_up(vm);
-  requires vm->change_period <= vm->next_period;
+  requires vm->change_period == 0 || rf_reservation_has_begun(vm, vm->change_period);
   assigns vm->budget_before, vm->first_period,
       vm->share_before[0 .. RF_RESERVATION_MAX_VCPUS - 1];
   ensures vm->budget_before == vm->budget_after && vm->first_period == vm->change_period;
@@ -502,19 +535,21 @@ static inline void rf_reservation_settle(struct rf_reservation *vm) {
     ensures \result == RF_RESERVATION_BAD_BUDGET;
   behavior bad_period:
     assumes budget < RF_BUDGET_UNLIMITED;
-    assumes period < vm->next_period || period == RF_RESERVATION_NEVER;
+    assumes rf_reservation_has_begun(vm, period) || period == RF_RESERVATION_NEVER;
     assigns \nothing;
     ensures \result == RF_RESERVATION_BAD_PERIOD;
   behavior pending:
     assumes budget < RF_BUDGET_UNLIMITED;
-    assumes vm->next_period <= period < RF_RESERVATION_NEVER;
-    assumes 0 < vm->change_period && vm->next_period <= vm->change_period < period;
+    assumes !rf_reservation_has_begun(vm, period) && period < RF_RESERVATION_NEVER;
+    assumes 0 < vm->change_period < period &&
+            !rf_reservation_has_begun(vm, vm->change_period);
     assigns \nothing;
     ensures \result == RF_RESERVATION_PENDING;
   behavior changed:
     assumes budget < RF_BUDGET_UNLIMITED;
-    assumes vm->next_period <= period < RF_RESERVATION_NEVER;
-    assumes !(0 < vm->change_period && vm->next_period <= vm->change_period < period);
+    assumes !rf_reservation_has_begun(vm, period) && period < RF_RESERVATION_NEVER;
+    assumes !(0 < vm->change_period < period &&
+              !rf_reservation_has_begun(vm, vm->change_period));
     ensures \result == RF_RESERVATION_OK;
     ensures rf_reservation_sound(vm);
     ensures rf_reservation_adds_up(vm);
@@ -533,9 +568,9 @@ static inline enum rf_reservation_status rf_reservation_change(struct rf_reserva
                                                                uint64_t period, uint64_t budget) {
     if (budget == RF_BUDGET_UNLIMITED)
         return RF_RESERVATION_BAD_BUDGET;
-    if (period < vm->next_period || period == RF_RESERVATION_NEVER)
+    if (period == RF_RESERVATION_NEVER || rf_reservation_is_begun(vm, period))
         return RF_RESERVATION_BAD_PERIOD;
-    if (vm->change_period == 0 || vm->change_period < vm->next_period) {
+    if (vm->change_period == 0 || rf_reservation_is_begun(vm, vm->change_period)) {
         rf_reservation_settle(vm);
     } else if (period > vm->change_period) {
         return RF_RESERVATION_PENDING;
@@ -604,12 +639,11 @@ static inline void rf_reservation_begin(struct rf_reservation_vcpu *vcpu, uint64
     assumes vcpu < vm->vcpus;
     assumes vm->vcpu[vcpu].next_period <= period && vm->first_period <= period <
             RF_RESERVATION_NEVER;
-    assigns vm->next_period, vm->vcpu[vcpu];
+    assigns vm->vcpu[vcpu];
     ensures rf_reservation_sound(vm);
     ensures vm->vcpu[vcpu].share == rf_reservation_share_of(vm, vcpu, period);
     ensures rf_budget_refilled{Pre, Post}(&vm->vcpu[vcpu].account, vm->vcpu[vcpu].share);
     ensures vm->vcpu[vcpu].next_period == period + 1;
-    ensures vm->next_period == \max(\old(vm->next_period), period + 1);
     ensures \result == RF_RESERVATION_OK || \result == RF_RESERVATION_THROTTLE;
     ensures \result == RF_RESERVATION_THROTTLE <==>
         vm->vcpu[vcpu].account.used >= vm->vcpu[vcpu].share;
@@ -625,8 +659,6 @@ static inline enum rf_reservation_status rf_reservation_refill(struct rf_reserva
         return RF_RESERVATION_BAD_PERIOD;
     rf_reservation_begin(
         v, period < vm->change_period ? vm->share_before[vcpu] : vm->share_after[vcpu], period);
-    if (vm->next_period <= period)
-        vm->next_period = period + 1;
     /*@ assert others: rf_reservation_others_kept{Pre, Here}(vm, vcpu); */
     /*@ assert rf_reservation_before_kept{Pre, Here}(vm); */
     /*@ assert rf_reservation_after_kept{Pre, Here}(vm); */
@@ -699,6 +731,57 @@ static inline enum rf_reservation_status rf_reservation_remaining(const struct r
         return RF_RESERVATION_BAD_VCPU;
     *events = rf_budget_left(&vm->vcpu[vcpu].account, vm->vcpu[vcpu].share);
     return RF_RESERVATION_OK;
+}
+
+/*
+ * A vCPU that has something left goes on into the period behind the one that it is in,
+ * which exists and has the same share: no change that waits is for it. The same as to
+ * charge what it has used, to refill it, and to ask what remains, which is the result. 0
+ * if it has used all that it had left, or more, and must take that longer way; then
+ * nothing has changed.
+ */
+/*@
+  requires \valid(vm) && rf_reservation_sound(vm) && vcpu < vm->vcpus;
+  requires vm->first_period <= vm->vcpu[vcpu].next_period < RF_RESERVATION_NEVER;
+  requires rf_reservation_share_of(vm, vcpu, vm->vcpu[vcpu].next_period) ==
+           vm->vcpu[vcpu].share;
+  behavior used_up:
+    assumes vm->vcpu[vcpu].account.used + events >= vm->vcpu[vcpu].share;
+    assigns \nothing;
+    ensures \result == 0;
+  behavior gone_on:
+    assumes vm->vcpu[vcpu].account.used + events < vm->vcpu[vcpu].share;
+    assigns vm->vcpu[vcpu].account.used, vm->vcpu[vcpu].next_period;
+    ensures rf_reservation_sound(vm);
+    ensures charge_owes_nothing: \old(vm->vcpu[vcpu].account.debt) == 0;
+    ensures refilled: rf_budget_refilled{Pre, Post}(&vm->vcpu[vcpu].account,
+                                                    vm->vcpu[vcpu].share);
+    ensures vm->vcpu[vcpu].next_period == \old(vm->vcpu[vcpu].next_period) + 1;
+    ensures vm->vcpu[vcpu].share ==
+        \old(rf_reservation_share_of(vm, vcpu, vm->vcpu[vcpu].next_period));
+    ensures remaining: \result == vm->vcpu[vcpu].share - vm->vcpu[vcpu].account.used;
+    ensures \result > 0;
+  complete behaviors;
+  disjoint behaviors;
+*/
+static inline uint64_t rf_reservation_go_on(struct rf_reservation *vm, uint32_t vcpu,
+                                            uint64_t events) {
+    struct rf_reservation_vcpu *v = &vm->vcpu[vcpu];
+    /*@ assert v->account.used <= v->share; */
+    if (events >= v->share - v->account.used)
+        return 0;
+    /*@ assert v->account.debt == 0; */
+    v->account.used = 0;
+    v->next_period++;
+    /*@ assert others: rf_reservation_others_kept{Pre, Here}(vm, vcpu); */
+    /*@ assert rf_reservation_before_kept{Pre, Here}(vm); */
+    /*@ assert rf_reservation_after_kept{Pre, Here}(vm); */
+    /*@ assert rf_reservation_limited(vm); */
+    /*@ assert rf_reservation_in_order(vm); */
+    /*@ assert rf_reservation_begun(vm, vcpu); */
+    /*@ assert rf_reservation_in_force(vm); */
+    /*@ assert rf_reservation_all_accounted(vm); */
+    return v->share;
 }
 
 #endif

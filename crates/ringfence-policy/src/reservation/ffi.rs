@@ -29,7 +29,6 @@ pub(super) struct State {
     pub budget_after: u64,
     pub first_period: u64,
     pub change_period: u64,
-    pub next_period: u64,
     pub share_before: [u64; Reservation::MAX_VCPUS],
     pub share_after: [u64; Reservation::MAX_VCPUS],
     pub weight: [u32; Reservation::MAX_VCPUS],
@@ -39,7 +38,7 @@ pub(super) struct State {
 }
 
 const _: () = assert!(size_of::<Vcpu>() == 32);
-const _: () = assert!(size_of::<State>() == 48 + Reservation::MAX_VCPUS * 52);
+const _: () = assert!(size_of::<State>() == 40 + Reservation::MAX_VCPUS * 52);
 
 // SAFETY: the functions of shim_reservation.c have these types. Those marked safe are
 // safe to call because a reference is a valid, aligned pointer to the C type that its
@@ -62,4 +61,7 @@ unsafe extern "C" {
         vcpu: u32,
         events: &mut u64,
     ) -> Status;
+    /// # Safety
+    /// The VM has a vCPU of that number.
+    pub(super) fn shim_reservation_go_on(vm: &mut State, vcpu: u32, events: u64) -> u64;
 }

@@ -6,6 +6,7 @@ use std::hash::Hash;
 use ringfence_policy::reservation::{Reservation, Split, Verdict};
 use stateright::{Checker, Model, Property};
 
+use crate::go_on::is_the_three_calls;
 use crate::reference::Reference;
 
 /// Debt is explored up to here; it has no bound when charges ignore throttling.
@@ -40,6 +41,7 @@ enum Event {
     Change(u64, u64),
     Refill(u32, u64),
     Charge(u32, u64),
+    GoOn(u32, u64),
 }
 
 impl Small {
@@ -61,7 +63,7 @@ impl Model for Small {
         }]
     }
 
-    fn actions(&self, _: &State, events: &mut Vec<Event>) {
+    fn actions(&self, state: &State, events: &mut Vec<Event>) {
         for period in 0..=self.last_period {
             let budgets = self.budgets.iter();
             events.extend(budgets.map(|&budget| Event::Change(period, budget)));
@@ -69,6 +71,11 @@ impl Model for Small {
         }
         for events_charged in 0..=MOST_CHARGED {
             events.extend(self.vcpus().map(|vcpu| Event::Charge(vcpu, events_charged)));
+            let go_on = self.vcpus().filter(|&vcpu| {
+                let next = state.reference.next_alike(vcpu as usize);
+                next.is_some_and(|next| next <= self.last_period)
+            });
+            events.extend(go_on.map(|vcpu| Event::GoOn(vcpu, events_charged)));
         }
     }
 
@@ -94,6 +101,17 @@ impl Model for Small {
                     next.uses[vcpu as usize].allowed += events;
                 }
                 vm.charge(vcpu, events) == reference.charge(vcpu as usize, events)
+            }
+            Event::GoOn(vcpu, events) => {
+                let period = reference.next_alike(vcpu as usize)?;
+                let left = vm.remaining(vcpu).unwrap();
+                if events < left {
+                    next.uses[vcpu as usize] = Use {
+                        period: Some(period),
+                        allowed: 0,
+                    };
+                }
+                is_the_three_calls(vm, reference, vcpu, period, events)
             }
         };
         next.agrees = same && next.reference.agrees_with(&next.vm);

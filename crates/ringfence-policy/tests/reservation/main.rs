@@ -2,6 +2,7 @@
 //! model, and every reachable state of small VMs.
 
 mod exhaustive;
+mod go_on;
 mod random;
 mod reference;
 mod rules;

@@ -4,6 +4,7 @@
 use proptest::prelude::*;
 use ringfence_policy::reservation::{Reservation, Split, Verdict};
 
+use crate::go_on::is_the_three_calls;
 use crate::reference::Reference;
 
 #[derive(Debug, Clone)]
@@ -11,6 +12,7 @@ enum Event {
     Change(u64, u64),
     Refill(u32, u64),
     Charge(u32, u64),
+    GoOn(u32, u64),
 }
 
 fn vcpu() -> impl Strategy<Value = u32> {
@@ -27,6 +29,7 @@ fn event() -> impl Strategy<Value = Event> {
         2 => (step(), budget()).prop_map(|(p, b)| Event::Change(p, b)),
         5 => (vcpu(), step()).prop_map(|(v, p)| Event::Refill(v, p)),
         5 => (vcpu(), 0..30u64).prop_map(|(v, e)| Event::Charge(v, e)),
+        5 => (0..4u32, 0..30u64).prop_map(|(v, e)| Event::GoOn(v, e)),
     ]
 }
 
@@ -62,6 +65,11 @@ proptest! {
                 }
                 Event::Charge(v, e) => {
                     prop_assert_eq!(vm.charge(v, e), reference.charge(v as usize, e));
+                }
+                Event::GoOn(v, e) => {
+                    if let Some(p) = reference.next_alike(v as usize) {
+                        prop_assert!(is_the_three_calls(&mut vm, &mut reference, v, p, e));
+                    }
                 }
             }
             prop_assert!(reference.agrees_with(&vm), "{vm:?} {reference:?}");

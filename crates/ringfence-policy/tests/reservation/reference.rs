@@ -60,6 +60,13 @@ impl Reference {
         period.map_or(0, |period| self.share_in(vcpu, period))
     }
 
+    /// The period behind the one that the vCPU is in, if it can begin and has the same share.
+    pub fn next_alike(&self, vcpu: usize) -> Option<u64> {
+        let next = self.vcpus.get(vcpu)?.period?.checked_add(1)?;
+        let can_begin = self.first() <= next && next < u64::MAX;
+        (can_begin && self.share_in(vcpu, next) == self.share(vcpu)).then_some(next)
+    }
+
     pub fn change(&mut self, period: u64, budget: u64) -> Result<(), ReservationError> {
         if budget == u64::MAX {
             return Err(ReservationError::BadBudget);

@@ -80,6 +80,18 @@ fn skipped_periods_give_nothing_and_pay_nothing() {
 }
 
 #[test]
+fn a_vcpu_with_something_left_goes_on_by_the_short_way() {
+    let mut vm = vm(10, &[1]);
+    assert_eq!(vm.go_on(0, 0), Ok(None), "it is in no period yet");
+    vm.refill(0, 0).unwrap();
+    vm.charge(0, 3).unwrap();
+    assert_eq!(vm.go_on(0, 6), Ok(Some(10)));
+    assert_eq!(vm.refill(0, 1), Err(ReservationError::BadPeriod));
+    assert_eq!(vm.go_on(0, 10), Ok(None), "all of it");
+    assert_eq!(vm.remaining(0), Ok(10));
+}
+
+#[test]
 fn a_period_is_begun_once_and_never_again() {
     let mut vm = vm(10, &[1]);
     vm.refill(0, 5).unwrap();
@@ -185,5 +197,6 @@ fn vcpus_that_the_vm_does_not_have_are_refused() {
         assert_eq!(vm.refill(vcpu, 0), Err(ReservationError::BadVcpu));
         assert_eq!(vm.charge(vcpu, 1), Err(ReservationError::BadVcpu));
         assert_eq!(vm.remaining(vcpu), Err(ReservationError::BadVcpu));
+        assert_eq!(vm.go_on(vcpu, 1), Err(ReservationError::BadVcpu));
     }
 }
