@@ -9,27 +9,33 @@
 
 /* Time since the machine was turned on, the same on all cores. */
 uint64_t arch_now_ns(void);
-/* The same in ticks of its clock, not before the interrupt that is handled; ticks a second. */
-uint64_t arch_now(void);
+/* The same in ticks of its clock, behind the interrupt that is handled, and before all that is read
+ * from memory behind it; ticks a second. */
+static uint64_t arch_now(void);
 uint64_t arch_frequency(void);
 /* Has regulate_period() called from that tick on, while the timer is on. */
-void arch_period_timer_set(uint64_t at);
+static void arch_period_timer_set(uint64_t at);
 void arch_period_timer_on(void);
 void arch_period_timer_off(void);
 
-/* Has regulate_overflow() called after so many events of the guest, 1 to ARCH_COUNTER_MAX. */
+/* The counter of this core, for the vCPU of it. Has regulate_overflow() called after so many events
+ * of the guest, 1 to ARCH_COUNTER_MAX. */
 #define ARCH_COUNTER_MAX 0x80000000U
-void arch_counter_arm(uint32_t events);
-/* Events since it was armed. */
-uint32_t arch_counter_used(void);
-void arch_counter_off(void);
+void arch_counter_arm(struct vcpu *vcpu, uint32_t events);
+/* The same for one that is armed, and has most likely not come to its end. */
+static void arch_counter_arm_again(struct vcpu *vcpu, uint32_t events);
+/* Events since it was armed; 0 if it is off. */
+static uint32_t arch_counter_used(const struct vcpu *vcpu);
+void arch_counter_off(struct vcpu *vcpu);
 
 /* Waits for an interrupt and handles it. */
 void arch_wait(void);
 /* Makes another core leave arch_wait, or its guest. */
 void arch_kick(uint32_t core);
 /* The vCPU of this core; null if it belongs to no VM. */
-struct vcpu *arch_vcpu(void);
+static struct vcpu *arch_vcpu(void);
+/* All cores see what this one has written, before it does anything else. */
+static void arch_writes_done(void);
 
 /* A vCPU as after a reset, and off it goes. */
 _Noreturn void arch_vcpu_enter(struct vcpu *vcpu, uint64_t entry, const uint64_t *arguments);
@@ -52,5 +58,8 @@ void arch_clear_memory(uint64_t address, uint64_t size);
 void arch_own_devices(void (*own)(uint64_t address, uint64_t size));
 void arch_vm_init(struct vm *vm);
 _Noreturn void arch_power_off(void);
+
+/* What is static above. */
+#include "arch_inline.h"
 
 #endif

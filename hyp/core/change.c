@@ -48,12 +48,12 @@ static uint64_t change_at_next_period(struct vcpu *caller, struct vm *vm, uint64
     uint64_t result = HYPERCALL_PENDING;
     struct rf_period from;
     lock(&vm->lock);
+    regulate_changes(vm);
     uint64_t now_ns = arch_now_ns();
     struct rf_periods periods = vm->periods;
     if (rf_periods_change(&periods, now_ns, period_ns, &from) == RF_PERIODS_OK &&
         rf_reservation_change(&vm->reservation, from.number, budget) == RF_RESERVATION_OK) {
         vm->periods = periods;
-        regulate_changes(vm);
         *from_ns = from.begin_ns;
         trace_change(caller, now_ns, vm, budget, period_ns, from.begin_ns);
         result = HYPERCALL_DONE;

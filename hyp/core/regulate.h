@@ -18,7 +18,8 @@ static inline bool is_regulated(const struct vm *vm) {
 
 /* Null, or what is wrong with the VM's reservation. */
 const char *regulate_init(struct vm *vm);
-/* The VM's periods change, under its lock. */
+/* Under the VM's lock: its periods are about to change, from one on that has not begun when this
+ * returns. */
 void regulate_changes(struct vm *vm);
 /* The vCPU of this core is off: if its VM lends, it lends. */
 void regulate_off(struct vcpu *vcpu);
@@ -30,7 +31,7 @@ void regulate_stop(struct vcpu *vcpu);
 void regulate_retry(struct vcpu *vcpu);
 /* The counter has counted what it was armed for. */
 void regulate_overflow(struct vcpu *vcpu);
-/* The timer says that another period has begun. */
+/* The timer says that another period has begun; go_on.h is the short way. */
 void regulate_period(struct vcpu *vcpu);
 
 #endif

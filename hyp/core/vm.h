@@ -18,19 +18,29 @@
 
 enum vcpu_state { VCPU_OFF = 0, VCPU_STARTING, VCPU_ON };
 
-/* A time or a length on the clock that all cores share, exactly: ticks + rest / 10^9. */
+/* A length on the clock that all cores share, exactly: ticks + rest / 10^9. */
 struct ticks {
     uint64_t ticks;
     uint64_t rest; /* of a tick, in 10^-9; less than 10^9 */
 };
 
+/* A time on it, exactly: tick - ahead / 10^9. So it has come when the clock is at `tick`. */
+struct deadline {
+    uint64_t tick;
+    uint64_t ahead; /* of a tick, in 10^-9; less than 10^9 */
+};
+
 struct regulation {
-    bool throttled;
-    uint64_t next_period; /* number of the period that comes next, and when it begins */
-    struct ticks next_begin;
-    struct ticks length; /* of a period */
-    uint64_t expected;   /* ticks within which it begins; 0 while the length changes */
+    /* What go_on.h is about comes first, and lies in one line of the cache. */
+    _Alignas(64) struct deadline next; /* the period behind the one begun last begins */
+    struct ticks length;               /* of a period */
+    /* Ticks within which the next period begins, and is like the one before for this vCPU, which
+     * takes no part in lending and has no line of statistics. Else 0, which other cores write. */
+    uint64_t alike;
     uint64_t refills;
+    uint32_t counted; /* what the counter showed when it was armed; arch.h's */
+    bool throttled;
+    uint64_t expected; /* ticks within which the next period begins; 0 while the length changes */
     uint64_t overflows;
     struct lending_state *lending; /* null if it takes no part */
     struct statistics_line *line;  /* null if nobody looks at it */

@@ -15,7 +15,7 @@ first, and then its proofs, until something fails. The table goes to
 docs/src/results/mutants.md. Exit status 1: a mutant survived; 2: nothing can be
 said, because a mutant does not apply or compile, or the unbroken tree fails.
 
-usage: run.py [HEADER...]   all headers by default; the table is written only then
+usage: run.py [HEADER...]   all headers by default; of others the table keeps its rows
 """
 
 import os
@@ -32,6 +32,8 @@ except ModuleNotFoundError:
 
 ROOT = Path(__file__).resolve().parents[2]
 MUTANTS = ROOT / "policy/mutants"
+PAGE = ROOT / "docs/src/results/mutants.md"
+SURVIVED = "**survived**"
 WORK = ROOT / "target/mutants"
 TREE = WORK / "tree"
 COPIED = ["Cargo.toml", "Cargo.lock", "rust-toolchain.toml", "policy", "crates/ringfence-policy"]
@@ -152,6 +154,14 @@ def examine(header, mutants):
     return rows
 
 
+def rows_of(text):
+    """The rows of a page."""
+    for line in text.splitlines():
+        if row := re.match(r"\| `(\w+)\.h` \| (.+) \|$", line):
+            name, why, noticed = (cell.replace("\\|", "|") for cell in re.split(r"(?<!\\) \| ", row[2]))
+            yield row[1], name, why, None if noticed == SURVIVED else noticed
+
+
 def page(rows):
     """The page of the documentation."""
     lines = [
@@ -165,7 +175,7 @@ def page(rows):
         "|---|---|---|---|",
     ]
     for header, name, why, noticed in rows:
-        cells = (f"`{header}.h`", name, why, noticed or "**survived**")
+        cells = (f"`{header}.h`", name, why, noticed or SURVIVED)
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     lines.append("")
     for header in sorted({row[0] for row in rows}):
@@ -185,11 +195,9 @@ def main():
     except (Unusable, OSError, KeyError, tomllib.TOMLDecodeError) as reason:
         print(f"run.py: {reason}", file=sys.stderr)
         return 2
-    if sys.argv[1:]:
-        print(page(rows), end="")
-    else:
-        (ROOT / "docs/src/results").mkdir(parents=True, exist_ok=True)
-        (ROOT / "docs/src/results/mutants.md").write_text(page(rows))
+    others = rows_of(PAGE.read_text()) if sys.argv[1:] else []
+    written = sorted([*rows, *(row for row in others if row[0] not in headers)], key=lambda row: row[0])
+    PAGE.write_text(page(written))
     survivors = [row for row in rows if row[3] is None]
     print(f"{len(rows) - len(survivors)} of {len(rows)} mutants caught", file=sys.stderr)
     return 1 if survivors else 0

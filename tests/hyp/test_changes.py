@@ -11,6 +11,8 @@ SLOT_NS = 10_000
 SLOTS = 500
 # As hyp/config/manager.c and hyp/guests/manager have them.
 BUDGET, PERIOD_NS = 200, 100_000
+# A budget that the writer does not use up.
+PLENTY = 9000
 NOTHING, TO_AND_FRO, REFUSED, SLOWLY = 0, 1, 2, 3
 DONE, NO_VM, DENIED, OUT_OF_BOUNDS, ABOVE_TOTAL, PENDING = 0, -3, -4, -5, -6, -7
 ASKED = r"^\[manager\] at (\d+): VM (\d+) to (\d+) in (\d+) ns: (-?\d+) from (\d+)$"
@@ -57,6 +59,9 @@ class Changes(unittest.TestCase):
             slots = slice((begin_ns - first_ns) // slot_ns, (until_ns - first_ns) // slot_ns)
             lines = [sum(of[slots]) for of in counted]
             expected = [0 if vcpu in idle else share for vcpu, share in enumerate(shares(budget, vcpus))]
+            if budget == PLENTY:
+                self.assertTrue(all(line < share for line, share in zip(lines, expected, strict=True)), console)
+                continue
             self.assertEqual(lines, expected, f"from {begin_ns} to {until_ns} ns: {console}")
         return whole
 
@@ -70,6 +75,15 @@ class Changes(unittest.TestCase):
                 for asked_ns, *_, from_ns in changes:
                     ends = [until for begin, until, _ in whole if begin <= asked_ns < until]
                     self.assertEqual([from_ns], ends, console)
+
+    def test_vcpus_that_had_some_left_change_as_well(self):
+        # Without statistics, so that they go the short way from one period into the next.
+        settings = {"BUDGET": PLENTY, "EVENTS_PER_S": 100_000_000, "OF": 0}
+        for vcpus in (1, 3):
+            with self.subTest(vcpus=vcpus):
+                console, changes = self.run_managed(TO_AND_FRO, vcpus, **settings)
+                self.assertEqual([change[4] for change in changes], [DONE] * 8, console)
+                self.assert_kept(console, changes, vcpus, PLENTY)
 
     def test_vcpus_that_come_and_go_while_a_change_waits(self):
         settings = {"ATTACK": 2, "BUDGET": 600, "PERIOD_NS": 2_000_000, "SLOT_NS": 50_000}

@@ -55,8 +55,10 @@ void gic_shared_clear_active(uint32_t interrupt) {
     gic_shared_write(GICD_ICACTIVER + interrupt / 32 * 4, 1U << interrupt % 32);
 }
 
-static void handle(struct vcpu *vcpu, uint32_t acknowledged) {
+void gic_handle(struct vcpu *vcpu, uint32_t acknowledged) {
     uint32_t interrupt = GIC_INTERRUPT(acknowledged);
+    if (interrupt >= INTID_SPECIAL)
+        return;
     gic_end(acknowledged);
     if (vcpu && interrupt == platform.period_interrupt) {
         regulate_period(vcpu);
@@ -73,16 +75,8 @@ static void handle(struct vcpu *vcpu, uint32_t acknowledged) {
     gic_deactivate(acknowledged);
 }
 
-void gic_handle(void) {
-    uint32_t acknowledged = gic_acknowledge();
-    if (GIC_INTERRUPT(acknowledged) >= INTID_SPECIAL)
-        return;
-    dsb();
-    handle(arch_vcpu(), acknowledged);
-}
-
 void arch_wait(void) {
     /* No interrupt is taken at EL2: nothing but the isb keeps what follows from being done early. */
     __asm__ volatile("dsb sy\n wfi\n isb" ::: "memory");
-    gic_handle();
+    gic_handle(arch_vcpu(), gic_acknowledge());
 }

@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../../core/vm.h"
+
 /* The lower the more urgent: the period and the counter come before the guest's interrupts. */
 #define PRIORITY_OURS 0x80U
 #define PRIORITY_GUEST 0xa0U
@@ -44,7 +46,7 @@ void gic_shared_disable(uint32_t interrupt);
 void gic_shared_clear_active(uint32_t interrupt);
 /* Turns on what each core needs. */
 void gic_start_core(uint32_t core);
-/* Handles an interrupt that waits for this core; another one comes again. */
-void gic_handle(void);
+/* Handles an interrupt that this core has acknowledged, if it is one, and ends it. */
+void gic_handle(struct vcpu *vcpu, uint32_t acknowledged);
 
 #endif

@@ -12,10 +12,6 @@
 extern char stacks[];
 _Noreturn void arch_restart(void *stack_top, void (*next)(void));
 
-struct vcpu *arch_vcpu(void) {
-    return (struct vcpu *)(uintptr_t)sysreg_read(tpidr_el2);
-}
-
 void arch_vm_init(struct vm *vm) {
     vgic_shared_init(vm);
     stage2_build(vm);

@@ -5,10 +5,6 @@
 
 #define NS_PER_S 1000000000U
 
-uint64_t arch_now(void) {
-    return sysreg_read(cntpct_el0);
-}
-
 uint64_t arch_frequency(void) {
     return sysreg_read(cntfrq_el0);
 }
@@ -23,10 +19,6 @@ uint64_t arch_now_ns(void) {
 
 void arch_period_timer_on(void) {
     sysreg_write(cnthp_ctl_el2, CNTHP_ENABLE);
-}
-
-void arch_period_timer_set(uint64_t at) {
-    sysreg_write(cnthp_cval_el2, at);
 }
 
 void arch_period_timer_off(void) {

@@ -5,9 +5,12 @@
  */
 #include "../../core/arch.h"
 #include "../../core/console.h"
+#include "../../core/go_on.h"
 #include "../../core/hypercall.h"
+#include "../../core/platform.h"
 #include "counter.h"
 #include "gic.h"
+#include "gic_hardware.h"
 #include "guest.h"
 #include "sysreg.h"
 #include "vgic.h"
@@ -132,9 +135,25 @@ void trap_synchronous(struct registers *registers) {
     before_return(vcpu);
 }
 
+/* A function of its own, so that the short way saves no registers for it. */
+static __attribute__((noinline)) void interrupt(struct vcpu *vcpu, uint32_t acknowledged) {
+    gic_handle(vcpu, acknowledged);
+    before_return(vcpu);
+}
+
+/*
+ * A guest that goes on into another period goes on at once: whoever has anything else for it kicks its
+ * core, as those do that have something for a guest without periods.
+ */
 void trap_interrupt(void) {
-    gic_handle();
-    before_return(arch_vcpu());
+    struct vcpu *vcpu = arch_vcpu();
+    uint32_t acknowledged = gic_acknowledge();
+    if (GIC_INTERRUPT(acknowledged) == platform.period_interrupt && go_on(vcpu)) {
+        gic_end(acknowledged);
+        gic_deactivate(acknowledged);
+    } else {
+        interrupt(vcpu, acknowledged);
+    }
 }
 
 void trap_wild(struct registers *registers) {

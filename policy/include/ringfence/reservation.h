@@ -374,6 +374,11 @@ static inline bool rf_reservation_is_begun(const struct rf_reservation *vm, uint
   ensures rf_reservation_adds_up(vm);
 */
 static inline void rf_reservation_set(struct rf_reservation *vm, uint64_t period, uint64_t budget) {
+    /*@ assert none: \forall integer v; 0 <= v < RF_RESERVATION_MAX_VCPUS ==>
+          vm->vcpu[v].next_period <= period; */
+    /*@ assert nor_before: rf_reservation_settled(vm) ||
+          \forall integer v; 0 <= v < RF_RESERVATION_MAX_VCPUS ==>
+              vm->vcpu[v].next_period <= vm->change_period; */
     vm->change_period = period;
     rf_reservation_divide(vm, budget);
     /*@ assert others: rf_reservation_others_kept{Pre, Here}(vm, RF_RESERVATION_MAX_VCPUS); */

@@ -13,7 +13,9 @@
 #define GIC_INTERRUPT(acknowledged) ((acknowledged) & 0x3ffU)
 
 static inline uint32_t gic_acknowledge(void) {
-    return *gic_word(platform.cpu_interface, GICC_IAR);
+    uint32_t acknowledged = *gic_word(platform.cpu_interface, GICC_IAR);
+    dsb();
+    return acknowledged;
 }
 
 /* Others may come; this one stays active. */

@@ -13,7 +13,9 @@
 #define GIC_INTERRUPT(acknowledged) (acknowledged)
 
 static inline uint32_t gic_acknowledge(void) {
-    return (uint32_t)sysreg_read(icc_iar1_el1);
+    uint32_t acknowledged = (uint32_t)sysreg_read(icc_iar1_el1);
+    dsb();
+    return acknowledged;
 }
 
 /* Others may come; this one stays active. */
@@ -21,9 +23,9 @@ static inline void gic_end(uint32_t acknowledged) {
     sysreg_write(icc_eoir1_el1, acknowledged);
 }
 
+/* No later than we return to the guest, or wait. */
 static inline void gic_deactivate(uint32_t acknowledged) {
     sysreg_write(icc_dir_el1, acknowledged);
-    isb();
 }
 
 /* List registers: fields of a value. */
