@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Which channels can be: checked at the boot, before any of them is used. */
 #include "arch.h"
+#include "colours.h"
 #include "config.h"
 #include "statistics_page.h"
 
@@ -69,18 +70,19 @@ static const char *memory_error(const struct machine_config *config,
         const struct channel_end *end = &channel->end[e];
         if ((channel->address | end->guest_address | channel->size) % PAGE_BYTES)
             return "memory of a channel is not aligned to 4 KiB";
-        const char *wrong = config_place_error(channel->address, end->guest_address, channel->size);
+        const struct memory_region seen = {end->guest_address, channel->address, channel->size, 0};
+        const char *wrong = config_place_error(&seen);
         if (!wrong)
             wrong = guest_error(config, end, channel->size);
         if (wrong)
             return wrong;
     }
+    const struct memory_region memory = {.address = channel->address, .size = channel->size};
     for (uint32_t n = 0; n < config->vms; n++)
         for (uint32_t r = 0; r < MAX_REGIONS; r++)
-            if (config_overlap(channel->address, channel->size, config->vm[n].memory[r].address,
-                               config->vm[n].memory[r].size))
+            if (colours_overlap(&memory, &config->vm[n].memory[r]))
                 return "memory of a channel is also a VM's own";
-    if (config_overlap(channel->address, channel->size, config->trace.address, config->trace.size))
+    if (colours_overlap(&memory, &config->trace))
         return "memory of a channel is the trace's";
     return 0;
 }

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "arch.h"
+#include "colours.h"
 #include "platform.h"
 #include "statistics_page.h"
 
@@ -26,14 +27,21 @@ static bool is_ram(uint64_t start, uint64_t size) {
     return false;
 }
 
-const char *config_place_error(uint64_t address, uint64_t guest_address, uint64_t size) {
-    if (!is_ram(address, size))
-        return "a memory region is not in the platform's memory";
-    if (!is_within(guest_address, size, 0, ARCH_GUEST_BYTES))
+const char *config_place_error(const struct memory_region *region) {
+    const char *wrong = colours_error(region);
+    if (wrong)
+        return wrong;
+    /* Before its span is looked at: of more bytes than that, it may be none that fits 64 bits. */
+    if (!is_within(region->guest_address, region->size, 0, ARCH_GUEST_BYTES))
         return "a memory region is where guests have no addresses";
-    if (config_overlap(guest_address, size, ARCH_GUEST_DEVICES, ARCH_GUEST_DEVICES_BYTES))
+    if (config_overlap(region->guest_address, region->size, ARCH_GUEST_DEVICES,
+                       ARCH_GUEST_DEVICES_BYTES))
         return "a memory region has the addresses of a guest's devices";
-    if (config_overlap(address, size, (uintptr_t)image_start, (uint64_t)(image_end - image_start)))
+    if (!is_ram(region->address, colours_span(region)))
+        return "a memory region is not in the platform's memory";
+    const struct memory_region own = {.address = (uintptr_t)image_start,
+                                      .size = (uint64_t)(image_end - image_start)};
+    if (colours_overlap(region, &own))
         return "a memory region overlaps the hypervisor";
     return 0;
 }
@@ -41,16 +49,17 @@ const char *config_place_error(uint64_t address, uint64_t guest_address, uint64_
 static const char *region_error(const struct memory_region *region) {
     if ((region->address | region->guest_address | region->size) % REGION_ALIGNMENT)
         return "a memory region is not aligned to 2 MiB";
-    return config_place_error(region->address, region->guest_address, region->size);
+    return config_place_error(region);
 }
 
 static const char *trace_error(const struct machine_config *config) {
     const struct memory_region *trace = &config->trace;
     const char *wrong = trace->size ? region_error(trace) : 0;
+    if (trace->colours)
+        wrong = "the memory of the trace has colours";
     for (uint32_t n = 0; n < config->vms && !wrong; n++)
         for (uint32_t r = 0; r < MAX_REGIONS && !wrong; r++)
-            if (config_overlap(trace->address, trace->size, config->vm[n].memory[r].address,
-                               config->vm[n].memory[r].size))
+            if (colours_overlap(trace, &config->vm[n].memory[r]))
                 wrong = "a VM has memory of the trace";
     return wrong;
 }
@@ -98,8 +107,7 @@ static const char *vm_error(const struct vm_config *vm) {
 static bool share_memory(const struct vm_config *a, const struct vm_config *b) {
     for (uint32_t i = 0; i < MAX_REGIONS; i++)
         for (uint32_t j = 0; j < MAX_REGIONS; j++)
-            if (config_overlap(a->memory[i].address, a->memory[i].size, b->memory[j].address,
-                               b->memory[j].size))
+            if (colours_overlap(&a->memory[i], &b->memory[j]))
                 return true;
     return false;
 }

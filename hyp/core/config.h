@@ -29,6 +29,7 @@ struct memory_region {
     uint64_t guest_address;
     uint64_t address; /* in the machine's memory */
     uint64_t size;    /* bytes; 0: no region */
+    uint64_t colours; /* of its pages, a bit each, see colours.h; 0: it is in one piece */
 };
 
 /* Registers of a device that is the VM's alone, which sees them where the machine has them. */
@@ -118,6 +119,6 @@ const char *channels_error(const struct machine_config *config);
 /* Whether two pieces of memory have a byte in common; one without bytes has none. */
 bool config_overlap(uint64_t a, uint64_t a_size, uint64_t b, uint64_t b_size);
 /* Null if memory of a guest can be there, in the machine and for the guest; else what is wrong. */
-const char *config_place_error(uint64_t address, uint64_t guest_address, uint64_t size);
+const char *config_place_error(const struct memory_region *region);
 
 #endif

@@ -14,11 +14,18 @@ struct ram {
     uint64_t size; /* bytes; 0: no piece */
 };
 
+/* A cache. */
+struct cache {
+    uint64_t size; /* bytes; 0: none that is known */
+    uint64_t ways;
+};
+
 struct platform {
     const char *name;
     uint32_t cores;
     uint64_t affinity[MAX_CORES]; /* of each core, as in MPIDR_EL1 */
     struct ram ram[MAX_RAMS];     /* in the order of their addresses, ends aligned to 2 MiB */
+    struct cache llc;             /* the last level, which all cores share */
     uint64_t uart;
     uint64_t distributor;    /* of the GIC */
     uint64_t redistributors; /* GICv3: 128 KiB a core, in the order of the cores */

@@ -30,7 +30,7 @@ import emulator  # noqa: E402
 import initramfs  # noqa: E402
 
 HYP = ROOT / "hyp"
-GUESTS = ("writer", "intruder", "spinner", "manager", "waiter", "walker", "alarm", "messenger")
+GUESTS = ("writer", "intruder", "spinner", "manager", "waiter", "walker", "alarm", "messenger", "painter")
 QEMU = "qemu-system-aarch64"
 
 
@@ -163,6 +163,7 @@ class Machine:
         self.exact = exact
         self.loaded = []
         self.held = None
+        self.memory = None
 
     def close(self):
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -195,8 +196,14 @@ class Machine:
         self.held = HeldLine(self.folder, f"{self.platform.lines} unnamed-gpio-in {number}", until)
         return self
 
+    def with_memory_in(self, memory):
+        """Its RAM is this file (memory.py), with what is in it."""
+        self.memory = memory
+        return self
+
     def command(self):
         command = [*self.qemu, *self.platform.arguments.split(), *(EXACT + TURNS if self.exact else [])]
+        command += self.memory.arguments() if self.memory else []
         command += ["-nodefaults", "-no-user-config"]
         command += ["-display", "none", "-serial", f"file:{self.folder}/console"]
         command += self.held.arguments() if self.held else []

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 """Guests read what their reservations gave and took, as exact as they count it themselves."""
 
+import os
 import re
+import subprocess
 import unittest
+from pathlib import Path
 
-from machine import Machine
+from machine import ROOT, Machine
 
 MANAGER = 0x48000000
 BUDGET, PERIOD_NS = 200, 100_000  # of hyp/config/manager.c
@@ -63,6 +66,28 @@ class Statistics(unittest.TestCase):
         self.assertEqual([line["period"] for line in lines[:9:3]], [at // PERIOD_NS for at in times])
         self.assertEqual([line["used"] for line in lines[9:12]], totals(console), console)
         self.assertEqual({lines[12][name] for name in LINE_OF_NO_RESERVATION}, {0})
+
+
+class OfScenario(unittest.TestCase):
+    def test_a_scenario_gives_pages_of_statistics(self):
+        """scenarios/hyp/statistics.toml: a manager watches a writer, and itself, and each sees what is so."""
+        ringfence = Path(os.environ.get("RINGFENCE_BUILT", ROOT / "target/debug"), "ringfence")
+        if not ringfence.exists():
+            self.skipTest(f"{ringfence} is not built; `make built` does it")
+        machine = Machine("manager")
+        self.addCleanup(machine.close)
+        command = [ringfence, "run", "--target", "hyp", "-q", "-o", "statistics.rfr"]
+        ran = subprocess.run(
+            [*command, ROOT / "scenarios/hyp/statistics.toml"],
+            cwd=machine.folder, capture_output=True, text=True, check=False,
+        )
+        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+        console = (machine.folder / "statistics.rfr.console").read_text(encoding="utf-8").replace("reserved: ", "")
+        lines = statistics(console)
+        self.assertEqual([(line["vm"], line["vcpu"]) for line in lines[-4:]], [(0, 0), (0, 1), (0, 2), (1, 0)])
+        self.assertEqual([line["used"] for line in lines[-4:-1]], totals(console), console)
+        self.assertEqual([line["share"] for line in lines[-4:-1]], [66, 67, 67])
+        self.assertEqual({lines[-1][name] for name in LINE_OF_NO_RESERVATION}, {0})
 
 
 LINE_OF_NO_RESERVATION = ("period", "period_ns", "budget", "share", "used", "refills", "throttles", "throttled_ns")

@@ -7,6 +7,7 @@ that takes long only one figure and the files that it was made from are compared
 
 import sys
 
+import colours
 import h_mbr
 import network
 import platforms
@@ -22,6 +23,7 @@ def main():
         ("rt-gang.md", schedules),
         ("platforms.md", platforms),
         ("h-mbr.md", h_mbr),
+        ("colours.md", colours),
         ("rt-gang-network.md", network),
     ):
         path = PAGES / file

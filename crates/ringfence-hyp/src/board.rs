@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::colours::{self, PAGE_BYTES};
 use crate::{HypError, sources};
 
 /// The board that QEMU emulates: its machine `virt`.
@@ -46,6 +47,12 @@ pub struct Board {
     pub link: u64,
     /// What of the first piece of RAM is the hypervisor's, from its start on.
     pub reserved: Range<u64>,
+    /// Page colours of the cache that all cores share: a power of two, at most
+    /// [`colours::MOST`].
+    pub colours: u16,
+    /// Tables that the hypervisor has for pages of some colours, as many of each colour; each
+    /// is for 2 MiB.
+    pub coloured_tables: u64,
     /// Interrupt of each core's counter; private ones are the same number everywhere.
     pub counter_interrupts: Vec<u16>,
 }
@@ -78,6 +85,12 @@ impl Board {
         };
         let ram = ram(&folder)?;
         let counter_interrupts = counter_interrupts(&folder)?;
+        let colours = page_colours(&folder)?;
+        let tables = "hyp/arch/armv8/tables.c";
+        let coloured_tables = number_after(
+            sources::text(tables).unwrap_or_default(),
+            "#define COLOURED_TABLES ",
+        );
         let link = number("platform.mk", "LINK_ADDRESS :=")?;
         Ok(Self {
             name,
@@ -86,6 +99,10 @@ impl Board {
             link,
             reserved: ram[0].start.min(link)..link + HYPERVISOR_BYTES,
             ram,
+            colours,
+            coloured_tables: coloured_tables.ok_or_else(|| {
+                HypError::Failed(format!("{tables}: found no number of COLOURED_TABLES"))
+            })?,
             counter_interrupts,
         })
     }
@@ -124,6 +141,25 @@ fn ram(folder: &str) -> Result<Vec<Range<u64>>, HypError> {
     })
 }
 
+/// Of the last-level cache, whose size and ways are in braces.
+fn page_colours(folder: &str) -> Result<u16, HypError> {
+    let file = format!("{folder}/platform.c");
+    let text = sources::text(&file).unwrap_or_default();
+    let cache = text.split_once(".llc = {");
+    let cache = cache.and_then(|(_, rest)| rest.split_once('}')?.0.split_once(','));
+    let colours = cache.and_then(|(size, ways)| {
+        let way_bytes = number(size)?.checked_div(number(ways)?)?;
+        u16::try_from(way_bytes / PAGE_BYTES).ok()
+    });
+    let is_usable = |colours: &u16| colours.is_power_of_two() && *colours <= colours::MOST;
+    colours.filter(is_usable).ok_or_else(|| {
+        HypError::Failed(format!(
+            "{file}: found no `.llc = {{size, ways}}` with 1 to {} page colours, a power of two",
+            colours::MOST
+        ))
+    })
+}
+
 /// One for each core, in braces.
 fn counter_interrupts(folder: &str) -> Result<Vec<u16>, HypError> {
     let file = format!("{folder}/platform.c");
@@ -149,6 +185,7 @@ fn number_after(text: &str, key: &str) -> Option<u64> {
 
 fn number(word: &str) -> Option<u64> {
     let word = word.trim();
+    let word = word.strip_suffix('U').unwrap_or(word);
     match word.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).ok(),
         None => word.parse().ok(),
@@ -170,6 +207,7 @@ mod tests {
         assert_eq!(board.link, 0x4020_0000);
         assert_eq!(board.reserved, 0x4000_0000..0x4100_0000);
         assert_eq!(board.counter_interrupts, [23; 4]);
+        assert_eq!((board.colours, board.coloured_tables), (16, 1024));
         let zcu104 = Board::named("zcu104").unwrap();
         assert_eq!(zcu104.counter_interrupts, [175, 176, 177, 178]);
     }

@@ -8,6 +8,8 @@ const ELF_IDENT: [u8; 16] = *b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0";
 const ELF_HEADER_BYTES: usize = 64;
 const ELF_SEGMENT_BYTES: usize = 56;
 const ELF_ALIGNMENT: u64 = 4096;
+/// 0xffff stands for a number elsewhere.
+const ELF_SEGMENTS_MAX: usize = 0xfffe;
 
 /// Header of a raw image, in which boot.S has all but how long it is with its guests (Linux,
 /// Documentation/arch/arm64/booting.rst): where that is, in bytes.
@@ -50,7 +52,17 @@ pub(crate) fn raw(board: &Board, segments: &[(u64, Vec<u8>)]) -> Result<Vec<u8>,
 }
 
 /// An ELF file with these segments: address and bytes.
-pub(crate) fn elf(entry: u64, segments: &[(u64, Vec<u8>)]) -> Vec<u8> {
+///
+/// # Errors
+/// There are more than it can number.
+pub(crate) fn elf(entry: u64, segments: &[(u64, Vec<u8>)]) -> Result<Vec<u8>, HypError> {
+    if segments.len() > ELF_SEGMENTS_MAX {
+        return Err(HypError::Failed(format!(
+            "an ELF file has at most {ELF_SEGMENTS_MAX} segments, but what the VMs boot is in {} pieces; give \
+             them colours that are next to each other, or use --format raw",
+            segments.len()
+        )));
+    }
     let mut file = ELF_IDENT.to_vec();
     // e_type: executable; e_machine: AArch64.
     file.extend([2, 0, 183, 0]);
@@ -85,7 +97,7 @@ pub(crate) fn elf(entry: u64, segments: &[(u64, Vec<u8>)]) -> Vec<u8> {
         file.resize(file.len().next_multiple_of(ELF_ALIGNMENT as usize), 0);
         file.extend(bytes);
     }
-    file
+    Ok(file)
 }
 
 #[cfg(test)]
@@ -104,6 +116,16 @@ mod tests {
         assert_eq!(image[RAW_SIZE_AT..][..8], 0x1003_u64.to_le_bytes());
         assert_eq!((image[99], image[100], image[0xfff]), (1, 0, 0));
         assert_eq!(image[0x1000..], [2; 3]);
+    }
+
+    #[test]
+    fn an_elf_file_has_no_more_segments_than_it_can_number() {
+        let segments = vec![(0x4020_0000, Vec::new()); ELF_SEGMENTS_MAX];
+        let file = elf(0x4020_0000, &segments).unwrap();
+        assert_eq!(file[56..58], 0xfffe_u16.to_le_bytes());
+        let more = [segments, vec![(0x4020_0000, vec![1])]].concat();
+        let error = elf(0x4020_0000, &more).unwrap_err();
+        assert!(error.to_string().contains("in 65535 pieces"), "{error}");
     }
 
     #[test]

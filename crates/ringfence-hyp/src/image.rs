@@ -64,7 +64,8 @@ impl Configuration {
             .iter()
             .map(|vm| guest::load(vm, board.gic))
             .collect::<Result<_, _>>()?;
-        let placed = layout::place(&vms, &scenario.channels, &board)?;
+        check_colours(scenario, case, &board)?;
+        let placed = layout::place(&vms, case.cache_allocation, &scenario.channels, &board)?;
         let place = |((vm, guest), address): ((&&Vm, &Loaded), u64)| {
             let ram = vm.memory.expect("a VM with RAM: it is placed");
             TableVm {
@@ -75,9 +76,18 @@ impl Configuration {
                 guest_address: ram.guest_address,
                 address,
                 size_bytes: ram.size_bytes,
+                colours: layout::colours_of(vm, case.cache_allocation, &board),
                 reservation: vm.reservation.clone().filter(|_| case.reservations),
-                may_change: numbers_in(case, &vm.may_change),
+                may_change: match case.reservations {
+                    true => numbers_in(case, &vm.may_change),
+                    false => Vec::new(),
+                },
                 devices: vm.devices.clone(),
+                statistics: vm
+                    .statistics
+                    .as_ref()
+                    .map(|it| (it.guest_address, numbers_in(case, &it.of)))
+                    .filter(|(_, of)| !of.is_empty()),
             }
         };
         Ok(Self {
@@ -138,11 +148,26 @@ impl Configuration {
     }
 }
 
-/// Where these VMs of the scenario are in a case with reservations; some may not be in it.
+/// Where these VMs of the scenario are in a case; some may not be in it.
 fn numbers_in(case: &Case, vms: &[usize]) -> Vec<usize> {
     let number = |vm: &usize| case.vms.iter().position(|of_case| of_case == vm);
-    let vms = vms.iter().filter(|_| case.reservations);
-    vms.filter_map(number).collect()
+    vms.iter().filter_map(number).collect()
+}
+
+/// What the platform file says of colours is what the board has.
+fn check_colours(scenario: &Scenario, case: &Case, board: &Board) -> Result<(), HypError> {
+    let stated = scenario.platform.page_colours();
+    if !case.cache_allocation || stated == Some(board.colours) {
+        return Ok(());
+    }
+    Err(HypError::Failed(format!(
+        "the platform `{}` of the scenario has {} page colours, but the board has {} \
+         (hyp/platform/{}/platform.c)",
+        board.name,
+        stated.unwrap_or(0),
+        board.colours,
+        board.name
+    )))
 }
 
 /// All channels, as their numbers are their places in the scenario; with the VMs of a case.
@@ -245,11 +270,17 @@ impl Builder {
                         vm.name
                     )));
                 }
-                segments.push((vm.address + piece.offset, bytes));
+                let end = piece.offset + bytes.len() as u64;
+                let mut rest = &bytes[..];
+                for (address, length) in vm.colours.pieces(vm.address, piece.offset..end) {
+                    let (here, behind) = rest.split_at(length as usize);
+                    segments.push((address, here.to_vec()));
+                    rest = behind;
+                }
             }
         }
         match format {
-            Format::Elf => Ok(format::elf(configuration.board.link, &segments)),
+            Format::Elf => format::elf(configuration.board.link, &segments),
             Format::Raw => format::raw(&configuration.board, &segments),
         }
     }

@@ -7,6 +7,7 @@
 //! ([`record`]).
 
 pub mod board;
+pub mod colours;
 mod device_tree;
 mod emulator;
 pub mod format;

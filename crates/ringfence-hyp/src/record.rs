@@ -116,7 +116,7 @@ pub fn section(scenario: &Scenario, case: &Case, seen: Seen<'_>) -> Result<Secti
     events.sort_by_key(Event::time_ns);
     let mut section = Section::new();
     section.write(&Event::CaseBegin(Box::new(declared)))?;
-    for text in remarks(seen) {
+    for text in remarks(seen).into_iter().chain(colours(scenario, case)) {
         section.write(&Event::Message { time_ns: 0, text })?;
     }
     for event in &events {
@@ -152,6 +152,21 @@ fn remarks(seen: Seen<'_>) -> Vec<String> {
         remarks.push(format!("the machine was turned off after {last} ns"));
     }
     remarks
+}
+
+/// Which colours the memory of each VM has.
+fn colours(scenario: &Scenario, case: &Case) -> Vec<String> {
+    let vms = case.vms.iter().map(|&vm| &scenario.vms[vm]);
+    let vms = vms.filter(|_| case.cache_allocation);
+    let told = vms.filter_map(|vm| {
+        let colours: Vec<String> = vm.colours.as_ref()?.iter().map(u16::to_string).collect();
+        Some(format!(
+            "the memory of the VM `{}` has the page colours {}",
+            vm.name,
+            colours.join(", ")
+        ))
+    });
+    told.collect()
 }
 
 fn declare(scenario: &Scenario, case: &Case) -> event::Case {

@@ -6,6 +6,8 @@ use std::ops::Range;
 use ringfence_scenario::channel::{Channel, ChannelEnd};
 use ringfence_scenario::vm::{Device, Reservation};
 
+use crate::colours::Colours;
+
 /// One VM, placed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableVm {
@@ -23,12 +25,17 @@ pub struct TableVm {
     pub address: u64,
     /// How much, in bytes.
     pub size_bytes: u64,
+    /// Of its pages.
+    pub colours: Colours,
     /// Its reservation, where it is held to one.
     pub reservation: Option<Reservation>,
     /// Numbers of the VMs in the table whose reservations it may change.
     pub may_change: Vec<usize>,
     /// Devices of its own.
     pub devices: Vec<Device>,
+    /// Pages of statistics that it may read: where they are for the guest, and the numbers of the
+    /// VMs in the table that they are about.
+    pub statistics: Option<(u64, Vec<usize>)>,
 }
 
 /// One channel, placed.
@@ -120,13 +127,7 @@ fn vm_text(number: usize, vm: &TableVm) -> String {
             format_args!("        .arguments = {{{arguments}}},"),
         );
     }
-    line(
-        &mut text,
-        format_args!(
-            "        .memory = {{{{.guest_address = {:#x}, .address = {:#x}, .size = {:#x}}}}},",
-            vm.guest_address, vm.address, vm.size_bytes
-        ),
-    );
+    text += &memory_text(vm);
     text += &devices_text(&vm.devices);
     let cores = list(vm.cores.iter());
     line(&mut text, format_args!("        .cores = {{{cores}}},"));
@@ -144,7 +145,32 @@ fn vm_text(number: usize, vm: &TableVm) -> String {
             format_args!("        .may_change = {may_change:#x},"),
         );
     }
+    if let Some((guest_address, of)) = &vm.statistics {
+        let of = of.iter().fold(0_u32, |bits, vm| bits | 1 << vm);
+        line(
+            &mut text,
+            format_args!(
+                "        .statistics = {{.guest_address = {guest_address:#x}, .of = {of:#x}}},"
+            ),
+        );
+    }
     text + "    },\n"
+}
+
+fn memory_text(vm: &TableVm) -> String {
+    let (guest_address, address, size) = (vm.guest_address, vm.address, vm.size_bytes);
+    let place =
+        format!(".guest_address = {guest_address:#x}, .address = {address:#x}, .size = {size:#x}");
+    if vm.colours.is_all() {
+        return format!("        .memory = {{{{{place}}}}},\n");
+    }
+    let numbers = list(vm.colours.numbers());
+    let end = address + vm.colours.span_bytes(size);
+    format!(
+        "        /* Pages of the colours {numbers} of {}, up to {end:#x}. */\n        \
+         .memory = {{{{{place}, .colours = {:#x}}}}},\n",
+        vm.colours.of, vm.colours.mask
+    )
 }
 
 fn devices_text(devices: &[Device]) -> String {
@@ -261,6 +287,7 @@ mod tests {
             guest_address: 0x4000_0000,
             address: 0x4400_0000,
             size_bytes: 16 << 20,
+            colours: Colours::all(16),
             reservation: Some(Reservation {
                 budget_events: 156,
                 requested_bytes_per_second: Some(100_000_000),
@@ -273,6 +300,7 @@ mod tests {
             }),
             may_change: Vec::new(),
             devices: Vec::new(),
+            statistics: None,
         }
     }
 
@@ -334,6 +362,23 @@ const struct machine_config machine_config = {
 };
 "
         );
+    }
+
+    #[test]
+    fn a_table_says_which_pages_a_vm_has_and_which_statistics_it_reads() {
+        let coloured = TableVm {
+            colours: Colours::some(&[0, 1, 2, 9], 16),
+            statistics: Some((0x7000_0000, vec![0, 2])),
+            ..writer()
+        };
+        let text = table("colours", &[coloured], &[], None, None);
+        for said in [
+            "        /* Pages of the colours 0, 1, 2, 9 of 16, up to 0x48000000. */\n",
+            ".address = 0x44000000, .size = 0x1000000, .colours = 0x207}},\n",
+            "        .statistics = {.guest_address = 0x70000000, .of = 0x5},\n",
+        ] {
+            assert!(text.contains(said), "{said}: {text}");
+        }
     }
 
     #[test]

@@ -15,9 +15,21 @@ pub struct Platform {
     pub os: OsCosts,
     /// Costs of a hypervisor's own work; `None` where nobody knows them.
     pub hypervisor: Option<HypervisorCosts>,
+    /// Page colours of the last-level cache, a power of two, where there is no `memory` to tell
+    /// them; see [`Platform::page_colours`].
+    pub stated_page_colours: Option<u16>,
     /// Caches and DRAM; `None` for a machine that only measures time, on which
     /// [`crate::model::Program::Compute`] alone can run.
     pub memory: Option<MemorySystem>,
+}
+
+impl Platform {
+    /// Into how many parts pages divide the sets of the last-level cache: a power of two; `None`
+    /// where nobody knows.
+    pub fn page_colours(&self) -> Option<u16> {
+        let of_memory = self.memory.as_ref().map(MemorySystem::page_colours);
+        of_memory.or(self.stated_page_colours)
+    }
 }
 
 /// What scheduling costs, in nanoseconds.

@@ -18,6 +18,10 @@ pub struct Vm {
     pub cores: Vec<u16>,
     /// Its RAM; a hypervisor needs it, a simulation does not.
     pub memory: Option<Ram>,
+    /// Page colours of its memory in cases with cache allocation, ascending; never empty, each
+    /// below [`crate::platform::Platform::page_colours`]. Either all VMs of a
+    /// scenario have some or none has.
+    pub colours: Option<Vec<u16>>,
     /// What it boots; a hypervisor needs it, a simulation does not.
     pub guest: Option<Guest>,
     /// Devices of its own.
@@ -31,12 +35,21 @@ pub struct Vm {
     /// Indices into [`crate::model::Scenario::vms`], ascending: it may change the reservations
     /// of these, which have [`Reservation::bounds`].
     pub may_change: Vec<usize>,
+    /// Pages in which its guest reads what reservations give and take.
+    pub statistics: Option<Statistics>,
 }
 
 impl Vm {
     /// vCPUs that a VM can have: those of a reservation
     /// (`policy/include/ringfence/reservation.h`).
     pub const VCPUS_MAX: usize = Policy::MAX_VCPUS;
+
+    /// Page colours that both VMs list, ascending.
+    pub fn shared_colours(&self, other: &Self) -> Vec<u16> {
+        let [mine, theirs] = [self, other].map(|vm| vm.colours.as_deref().unwrap_or_default());
+        let shared = mine.iter().filter(|colour| theirs.contains(colour));
+        shared.copied().collect()
+    }
 }
 
 /// RAM of a VM, in one piece. All of it is a multiple of [`Ram::ALIGNMENT`].
@@ -58,6 +71,22 @@ impl Ram {
     pub const GUEST_ADDRESS: u64 = 0x4000_0000;
     /// What a guest takes for physical addresses is below.
     pub const GUEST_END: u64 = 1 << 39;
+}
+
+/// Pages of statistics that a guest may read: that of the VM with number `n` in a case is
+/// `n` pages behind the first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Statistics {
+    /// Indices into [`crate::model::Scenario::vms`], ascending, of the VMs that they are about;
+    /// never empty.
+    pub of: Vec<usize>,
+    /// Where the guest would see the page of VM 0.
+    pub guest_address: u64,
+}
+
+impl Statistics {
+    /// Bytes of a VM's page (`hyp/core/statistics_page.h`).
+    pub const PAGE_BYTES: u64 = 4096;
 }
 
 /// What a VM boots. Paths are resolved against the scenario's folder.

@@ -4,8 +4,8 @@ use std::io::{Cursor, Read};
 use std::path::Path;
 
 use ringfence_scenario::model::*;
-use ringfence_scenario::vm::{Guest, Image, Ram, Reservation};
-use ringfence_scenario::{FileKind, Files, PLATFORMS, load, parse};
+use ringfence_scenario::vm::{Guest, Image, Ram, Reservation, Statistics};
+use ringfence_scenario::{FileKind, Files, NoFiles, PLATFORMS, load, parse};
 
 fn good(name: &str) -> Scenario {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -359,4 +359,74 @@ fn the_work_of_a_vm_is_in_a_partition_of_its_cores() {
             ("half", &[][..], &[0][..], &[1][..], true),
         ]
     );
+}
+
+#[test]
+fn colours_and_statistics_of_vms_arrive_in_the_model() {
+    let scenario = good("colours.toml");
+    assert_eq!(scenario.platform.page_colours(), Some(32));
+    let [critical, other, network] = &scenario.vms[..] else {
+        panic!("not three VMs");
+    };
+    assert_eq!(critical.colours.as_deref(), Some(&[0, 1, 2, 3, 8][..]));
+    assert_eq!(other.colours.as_ref().unwrap().len(), 23);
+    assert_eq!(network.colours.as_ref().unwrap().len(), 32);
+    let statistics = Statistics {
+        of: vec![0, 2],
+        guest_address: 0x4100_0000,
+    };
+    assert_eq!(critical.statistics, Some(statistics));
+    assert_eq!(other.statistics, None);
+    let allocates: Vec<bool> = scenario
+        .cases
+        .iter()
+        .map(|it| it.cache_allocation)
+        .collect();
+    assert_eq!(allocates, [false, true]);
+    // Nothing is simulated here that could take a share of a cache.
+    assert!(scenario.classes_of_service.is_empty());
+}
+
+/// In a simulation the work of a VM has its colours, and all ways.
+#[test]
+fn the_work_of_a_vm_is_in_a_class_of_service_of_its_colours() {
+    let source = r#"
+        [scenario]
+        name = "two"
+        platform = "zcu104"
+        duration = "20 ms"
+        [[vm]]
+        name = "critical"
+        cores = "0"
+        colours = "0-3"
+        [[vm.task]]
+        name = "victim"
+        period = "10 ms"
+        program = { kind = "bandwidth", access = "read", working_set = "384 KiB" }
+        [[vm]]
+        name = "writer"
+        cores = "1-3"
+        colours = "4-15"
+        [[vm.best_effort]]
+        name = "write"
+        program = { kind = "bandwidth", access = "write", working_set = "3 MiB" }
+        [[case]]
+        name = "coloured"
+        cache_allocation = true
+    "#;
+    let scenario = parse(source, "two.toml", Path::new(""), &NoFiles)
+        .unwrap_or_else(|error| panic!("{error}"));
+    let [critical, writer] = &scenario.classes_of_service[..] else {
+        panic!("not two classes");
+    };
+    assert_eq!(
+        (&critical.name[..], critical.way_mask),
+        ("critical", 0xffff)
+    );
+    assert_eq!(
+        (&critical.colours[..], writer.colours.len()),
+        (&[0, 1, 2, 3][..], 12)
+    );
+    assert_eq!(scenario.gangs[0].class_of_service, Some(0));
+    assert_eq!(scenario.best_effort[0].class_of_service, Some(1));
 }

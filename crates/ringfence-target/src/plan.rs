@@ -78,6 +78,9 @@ pub struct VmPlan {
     pub name: String,
     /// Core of each vCPU.
     pub cores: Vec<u16>,
+    /// Page colours of its memory, ascending; `None` is whatever comes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub colours: Option<Vec<u16>>,
     /// What it is held to; `None` is nothing in this case.
     pub reservation: Option<ReservationPlan>,
 }
@@ -240,6 +243,7 @@ fn plan_class(class: &ClassOfService) -> ClassPlan {
 
 fn plan_vm(scenario: &Scenario, case: &Case, number: usize) -> VmPlan {
     let vm = &scenario.vms[number];
+    let colours = vm.colours.clone().filter(|_| case.cache_allocation);
     let reservation = vm.reservation.as_ref().filter(|_| case.reservations);
     let changers = case.vms.iter().map(|&vm| &scenario.vms[vm]);
     let changers = changers.filter(|vm| vm.may_change.contains(&number));
@@ -251,6 +255,7 @@ fn plan_vm(scenario: &Scenario, case: &Case, number: usize) -> VmPlan {
     VmPlan {
         name: vm.name.clone(),
         cores: vm.cores.clone(),
+        colours,
         reservation: reservation.map(|reservation| ReservationPlan {
             requested_bytes_per_second: reservation.requested_bytes_per_second,
             applied_events_per_period: reservation.budget_events,

@@ -29,7 +29,7 @@ begin:
     msr daifset, #15
     /* Nothing stale may be in a cache when caches are turned on. */
     adrp x0, image_data
-    ldr x1, =image_end
+    ldr x1, =bss_end
     mrs x2, ctr_el0
     ubfx x2, x2, #16, #4        /* CTR_EL0.DminLine: log2 of words */
     mov x3, #4

@@ -16,6 +16,10 @@ SECTIONS
     bss_start = .;
     .bss : { *(.bss .bss.*) *(COMMON) }
     . = ALIGN(4096);
+    bss_end = .;
+    /* Nobody clears it: what is in it is written, with the caches on, before it is read. */
+    .noinit (NOLOAD) : { *(.noinit) }
+    . = ALIGN(4096);
     image_end = .;
     image_size = image_end - image_start;
     /DISCARD/ : { *(.comment) *(.note*) *(.eh_frame*) }

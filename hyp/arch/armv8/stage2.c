@@ -37,8 +37,11 @@ void stage2_build(struct vm *vm) {
     vm->arch.stage2 = tables_new();
     for (uint32_t r = 0; r < MAX_REGIONS; r++) {
         const struct memory_region *region = &vm->config->memory[r];
-        tables_map(vm->arch.stage2, region->guest_address, region->address, region->size,
-                   GUEST_MEMORY);
+        if (region->colours)
+            tables_map_coloured(vm->arch.stage2, region, GUEST_MEMORY);
+        else
+            tables_map(vm->arch.stage2, region->guest_address, region->address, region->size,
+                       GUEST_MEMORY);
     }
     for (uint32_t d = 0; d < MAX_DEVICES; d++) {
         const struct device_region *device = &vm->config->devices[d];

@@ -6,6 +6,7 @@
 #ifndef RINGFENCE_HYP_TABLES_H
 #define RINGFENCE_HYP_TABLES_H
 
+#include "../../core/config.h"
 #include "sysreg.h"
 
 #define INPUT_BITS 39U
@@ -30,6 +31,8 @@
 
 /* An empty root table. Tables are never given back. */
 uint64_t *tables_new(void);
+/* Maps whole blocks of 2 MiB, a page at a time, in tables of the region's own colours. */
+void tables_map_coloured(uint64_t *root, const struct memory_region *region, uint64_t attributes);
 /*
  * Maps `size` bytes at `input` to `output`, in blocks of 2 MiB where both allow it; all are
  * multiples of 4 KiB.

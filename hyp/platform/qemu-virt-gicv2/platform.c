@@ -7,6 +7,7 @@ const struct platform platform = {
     .cores = 4,
     .affinity = {0, 1, 2, 3},
     .ram = {{0x40000000, 0x40000000}},
+    .llc = {0x100000, 16}, /* as qemu-virt */
     .uart = 0x09000000,
     .distributor = 0x08000000,
     .cpu_interface = 0x08010000,

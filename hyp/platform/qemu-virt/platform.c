@@ -7,6 +7,9 @@ const struct platform platform = {
     .cores = 4,
     .affinity = {0, 1, 2, 3},
     .ram = {{0x40000000, 0x40000000}},
+    /* QEMU has no caches. This is what its Cortex-A53 and A72 say that they have: CCSIDR_EL1 of the
+     * second level. */
+    .llc = {0x100000, 16},
     .uart = 0x09000000,
     .distributor = 0x08000000,
     .redistributors = 0x080a0000,

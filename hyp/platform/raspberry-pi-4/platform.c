@@ -21,7 +21,8 @@ const struct platform platform = {
      * address of its own is put into the first one as long as that has room.
      */
     .ram = {{0x00200000, 0x3b200000}, {0x40000000, 0xbc000000}},
-    .uart = 0xfe201000, /* [DTS] serial@7e201000, UART0 */
+    .llc = {0x100000, 16}, /* [DTS] l2-cache; Arm 100095, 7.1 */
+    .uart = 0xfe201000,    /* [DTS] serial@7e201000, UART0 */
     /* [DTS] interrupt-controller@40041000 */
     .distributor = 0xff841000,
     .cpu_interface = 0xff842000,

@@ -22,7 +22,8 @@ const struct platform platform = {
      * operating system more is not ours, and this has to be changed.
      */
     .ram = {{0x00200000, 0x7fc00000}},
-    .uart = 0xff000000, /* [DTS] serial0 */
+    .llc = {0x100000, 16}, /* [UG1085] "L2 Memory Subsystem" */
+    .uart = 0xff000000,    /* [DTS] serial0 */
     /* [DTS] interrupt-controller@f9010000; [UG1085] */
     .distributor = 0xf9010000,
     .cpu_interface = 0xf9020000 + LAST_OF_WINDOW,

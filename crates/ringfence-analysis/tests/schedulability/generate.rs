@@ -113,6 +113,7 @@ fn platform(random: &mut Random, cores: u16) -> Platform {
         frequency_hz: 1_000_000_000,
         os,
         hypervisor: None,
+        stated_page_colours: None,
         memory: None,
     }
 }

@@ -213,11 +213,14 @@ fn vm_text(vm: &VmPlan) -> String {
         )
     });
     let cores = vm.cores.iter().map(u16::to_string);
+    let colours = vm.colours.as_deref();
+    let colours = colours.map(|colours| format!("; memory of colours {}", ranges(colours)));
     format!(
-        "  VM {}: cores {}: {}\n",
+        "  VM {}: cores {}: {}{}\n",
         vm.name,
         cores.collect::<Vec<_>>().join(", "),
-        reserved.unwrap_or_else(|| "no reservation".into())
+        reserved.unwrap_or_else(|| "no reservation".into()),
+        colours.unwrap_or_default()
     )
 }
 

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::Checker;
+use super::guest_addresses::{Seen, overlap, own_addresses, range, statistics_addresses};
 use super::names::refuse_duplicates;
 use crate::channel::{Channel, ChannelEnd};
 use crate::diagnostic::Span;
@@ -11,13 +12,6 @@ use crate::file::channel::{ChannelEndTable, ChannelTable};
 use crate::file::vm::VmTable;
 use crate::quantity::{SIZE, TIME};
 use crate::vm::{Device, Ram};
-
-/// What a VM has at addresses of its guest.
-struct Seen {
-    vm: usize,
-    addresses: Range<u64>,
-    what: String,
-}
 
 /// What raises an interrupt of a VM.
 struct Source {
@@ -243,7 +237,8 @@ impl Checker<'_> {
     fn refuse_shared_addresses(&mut self, channels: &[Channel]) {
         let file = self.file;
         let vms = file.vm.iter().enumerate();
-        let mut seen: Vec<Seen> = vms.flat_map(own_addresses).collect();
+        let mut seen: Vec<Seen> = vms.clone().flat_map(own_addresses).collect();
+        seen.extend(vms.filter_map(|(vm, table)| statistics_addresses(vm, table, file.vm.len())));
         for (channel, table) in channels.iter().zip(&file.channel) {
             for (end, table) in channel.ends.iter().zip(&table.value.end) {
                 let name = &table.value.vm.value.0;
@@ -272,27 +267,6 @@ impl Checker<'_> {
     }
 }
 
-/// A VM's RAM and its devices.
-fn own_addresses((vm, table): (usize, &Located<VmTable>)) -> Vec<Seen> {
-    let mut seen = Vec::new();
-    if let Some(memory) = &table.value.memory {
-        let memory = &memory.value.0;
-        let guest_address = memory.guest_address.as_ref();
-        let start = guest_address.map_or(Ram::GUEST_ADDRESS, |address| address.value.0);
-        seen.push(Seen {
-            vm,
-            addresses: range(start, memory.size.value.0),
-            what: "its RAM".to_owned(),
-        });
-    }
-    seen.extend(table.value.device.iter().map(|device| Seen {
-        vm,
-        addresses: range(device.value.address.value.0, device.value.size.value.0),
-        what: format!("the device `{}`", device.value.name.value.0),
-    }));
-    seen
-}
-
 /// The interrupts of a VM's devices.
 fn of_devices((vm, table): (usize, &Located<VmTable>)) -> Vec<Source> {
     let devices = table.value.device.iter();
@@ -308,12 +282,4 @@ fn of_devices((vm, table): (usize, &Located<VmTable>)) -> Vec<Source> {
         })
     });
     sources.collect()
-}
-
-fn range(start: u64, size_bytes: u64) -> Range<u64> {
-    start..start.saturating_add(size_bytes)
-}
-
-fn overlap(a: &Range<u64>, b: &Range<u64>) -> bool {
-    a.start < b.end && b.start < a.end
 }

@@ -43,7 +43,7 @@ impl Checker<'_> {
     }
 
     /// `numbers`, ascending, each below `count`; all of them where none are given.
-    fn below<K: Kind>(
+    pub(super) fn below<K: Kind>(
         &mut self,
         numbers: Option<&Located<Numbers<K>>>,
         count: u16,

@@ -7,8 +7,10 @@
 mod case;
 mod channel;
 mod class_of_service;
+mod colours;
 pub(crate) mod dram;
 mod gang;
+mod guest_addresses;
 mod names;
 mod network;
 mod partition;
@@ -16,6 +18,7 @@ pub(crate) mod platform;
 mod program;
 mod reservation;
 mod reservations;
+mod statistics;
 mod streams;
 mod timing;
 mod trace;
@@ -105,6 +108,8 @@ impl Checker<'_> {
 
         let vms = vms?;
         let (mut gangs, mut best_effort) = (all(gangs)?, all(best_effort)?);
+        let mut classes_of_service = all(classes_of_service)?;
+        classes_of_service.extend(vms.classes_of_service);
         gangs.extend(vms.gangs);
         best_effort.extend(vms.best_effort);
         let table: &ScenarioTable = &self.file.scenario.value;
@@ -124,7 +129,7 @@ impl Checker<'_> {
             regulation: self.regulation,
             share,
             partitions: all(partitions)?,
-            classes_of_service: all(classes_of_service)?,
+            classes_of_service,
             gangs,
             best_effort,
             vms: vms.vms,

@@ -36,9 +36,29 @@ pub(crate) fn platform(file: &PlatformFile, problems: &mut Problems) -> Option<P
             .hypervisor
             .as_ref()
             .map(|table| hypervisor(&table.value, problems)),
+        stated_page_colours: page_colours(file, problems),
         memory: file.memory.as_ref().map(|table| memory(table, problems)),
     };
     problems.is_empty().then_some(platform)
+}
+
+/// Those that are stated in place of a memory's.
+fn page_colours(file: &PlatformFile, problems: &mut Problems) -> Option<u16> {
+    let Located { value, span } = file.page_colours.as_ref()?;
+    if file.memory.is_some() {
+        problems.report(
+            *span,
+            "`page_colours` beside `memory`",
+            "either of them: the last-level cache of `memory` tells its page colours",
+        );
+    } else if !value.0.is_power_of_two() {
+        problems.report(
+            *span,
+            format!("{} page colours", value.0),
+            "a power of two, such as 16",
+        );
+    }
+    Some(value.0 as u16)
 }
 
 fn os(table: &OsTable, problems: &mut Problems) -> OsCosts {

@@ -8,7 +8,7 @@ use crate::diagnostic::Span;
 use crate::file::channel::ChannelTable;
 use crate::file::vm::{DeviceTable, GuestTable, Memory, VmTable};
 use crate::file::{List, Located};
-use crate::model::{BestEffort, Gang, Partition, Task, Tolerance};
+use crate::model::{BestEffort, ClassOfService, Gang, Partition, Task, Tolerance};
 use crate::quantity::SIZE;
 use crate::vm::{Device, Guest, Image, Ram, Vm};
 
@@ -21,6 +21,8 @@ pub(super) struct Vms {
     pub(super) vms: Vec<Vm>,
     pub(super) gangs: Vec<Gang>,
     pub(super) best_effort: Vec<BestEffort>,
+    /// Of the VMs with colours, by their names.
+    pub(super) classes_of_service: Vec<ClassOfService>,
 }
 
 /// A piece of the machine, and whose it is.
@@ -43,6 +45,7 @@ impl Checker<'_> {
         self.refuse_shared_cores();
         self.refuse_shared_memory();
         self.refuse_shared_interrupts();
+        self.refuse_some_without_colours();
         let mut vms = Some(Vms::default());
         for (number, table) in tables.iter().enumerate() {
             let added = self.vm(&table.value, number, vms.as_mut());
@@ -88,9 +91,13 @@ impl Checker<'_> {
             cores: table.cores.value.0.clone(),
         };
         let memory = table.memory.as_ref().map(|memory| self.ram(memory));
+        let colours = self.vm_colours(table.colours.as_ref());
         let guest = table.guest.as_ref().map(|guest| self.guest(guest, memory));
         let devices = self.devices(&table.device);
         self.refuse_dma_elsewhere(&table.device, memory);
+        self.refuse_dma_in_colours(&table.device, colours.as_deref());
+        let statistics = table.statistics.as_ref();
+        let statistics = statistics.map(|it| self.statistics(it, number));
         let reservation = table.reservation.as_ref();
         let reservation = reservation.map(|it| self.reservation(it, &table.cores));
         let tasks = table
@@ -104,27 +111,34 @@ impl Checker<'_> {
         let (tasks, work) = (super::all(tasks)?, super::all(work)?);
         let (guest, reservation) = (transposed(guest)?, transposed(reservation)?);
         let vms = vms?;
+        let class_of_service = self.class_of_vm(&partition.name, colours.as_deref(), vms);
         let gang = (!tasks.is_empty()).then_some(vms.gangs.len());
         vms.gangs.extend(gang.map(|_| Gang {
             name: partition.name.clone(),
             partition: number,
             priority: PRIORITY,
             tolerance: Tolerance::UNLIMITED,
-            class_of_service: None,
+            class_of_service,
             tasks,
         }));
         let first = vms.best_effort.len();
-        vms.best_effort.extend(work);
+        vms.best_effort
+            .extend(work.into_iter().map(|work| BestEffort {
+                class_of_service,
+                ..work
+            }));
         vms.vms.push(Vm {
             name: partition.name,
             cores: partition.cores,
             memory,
+            colours,
             guest,
             devices,
             reservation,
             gang,
             best_effort: (first..vms.best_effort.len()).collect(),
             may_change: self.may_change(&table.name.value.0),
+            statistics,
         });
         Some(())
     }

@@ -42,6 +42,7 @@ impl Checker<'_> {
         let preset = PRESETS.iter().find(|preset| preset.name == name);
         let selected = self.case_vms(table.vms.as_ref());
         let reservations = self.case_reservations(table, preset, &selected);
+        let cache_allocation = self.case_colours(table);
         let one_vm_each = preset.is_some_and(|preset| preset.one_vm_each);
         let Some(vms) = vms else {
             return Vec::new();
@@ -51,7 +52,7 @@ impl Checker<'_> {
             name,
             scheduling: Scheduling::FixedPriority,
             regulation: false,
-            cache_allocation: false,
+            cache_allocation,
             interference,
             gangs: selected.iter().filter_map(|&vm| vms.vms[vm].gang).collect(),
             best_effort: of_vms(&selected, vms),
@@ -94,6 +95,20 @@ impl Checker<'_> {
         wanted
     }
 
+    /// Whether the VMs have their colours.
+    fn case_colours(&mut self, table: &CaseTable) -> bool {
+        let wanted = table.cache_allocation.as_ref().filter(|flag| flag.value.0);
+        let has_some = self.file.vm.iter().any(|vm| vm.value.colours.is_some());
+        if let Some(flag) = wanted.filter(|_| self.complete && !has_some) {
+            self.problems.report(
+                flag.span,
+                "cache allocation among VMs without colours",
+                "`colours` of each VM",
+            );
+        }
+        wanted.is_some()
+    }
+
     fn case_vms(&mut self, field: Option<&Located<Names>>) -> Vec<usize> {
         let names: Vec<&str> = self
             .file
@@ -115,10 +130,6 @@ impl Checker<'_> {
         let spans = [
             ("scheduling", table.scheduling.as_ref().map(|it| it.span)),
             ("regulation", table.regulation.as_ref().map(|it| it.span)),
-            (
-                "cache_allocation",
-                table.cache_allocation.as_ref().map(|it| it.span),
-            ),
             ("gangs", table.gangs.as_ref().map(|it| it.span)),
             ("best_effort", table.best_effort.as_ref().map(|it| it.span)),
             (
@@ -129,7 +140,7 @@ impl Checker<'_> {
         self.refuse_case_keys(
             &spans,
             "scenario of VMs",
-            "`vms`, `reservations` and `interference`",
+            "`vms`, `reservations`, `cache_allocation` and `interference`",
         );
     }
 

@@ -57,6 +57,7 @@ impl Checker<'_> {
         self.refuse_mixed_programs(&work);
         self.refuse_too_much_memory(&work);
         self.refuse_too_much_memory_in_colours(&work);
+        self.refuse_too_much_memory_of_vms();
     }
 
     fn refuse_too_many_threads(&mut self, work: &[Work<'_>]) {
@@ -171,10 +172,14 @@ fn first_above<'w, 'a>(
     })
 }
 
-/// Memory that the working sets of all threads of `work` need; a trace's is not known here.
 fn memory_bytes(work: &Work<'_>) -> u64 {
-    let all_threads = |size: &Located<Size>| size.value.0.saturating_mul(work.threads);
-    match &work.program.value {
+    working_sets_bytes(work.program, work.threads)
+}
+
+/// Memory that the working sets of all threads of a program need; a trace's is not known here.
+pub(super) fn working_sets_bytes(program: &Located<Program>, threads: u64) -> u64 {
+    let all_threads = |size: &Located<Size>| size.value.0.saturating_mul(threads);
+    match &program.value {
         Program::Compute(_) | Program::Trace(_) => 0,
         Program::Bandwidth(program) => program.working_set.value.0,
         Program::LinkedLists(program) => all_threads(&program.working_set),
@@ -191,7 +196,8 @@ fn memory_bytes(work: &Work<'_>) -> u64 {
                 .filter_map(|phase| phase.value.working_set.as_ref());
             sizes.map(|size| size.value.0).max().unwrap_or(0)
         }
-        Program::NeuralNetwork(program) => resolve(program, work.program.span)
-            .map_or(0, |network| network.memory_bytes(work.threads)),
+        Program::NeuralNetwork(network) => {
+            resolve(network, program.span).map_or(0, |network| network.memory_bytes(threads))
+        }
     }
 }

@@ -26,6 +26,9 @@ file_table! {
         pub os: Located<OsTable>,
         /// Costs of a hypervisor's own work. Scenarios with reservations need them in a simulation.
         pub hypervisor: Option<Located<HypervisorTable>>,
+        /// Page colours of the last-level cache, a power of two, where there is no `memory` to
+        /// tell them. VMs with `colours` need them.
+        pub page_colours: Option<Located<Count<1, { model::MemorySystem::PAGE_COLOURS_MAX as u64 }>>>,
         /// Caches and main memory. Left out for a machine that only measures
         /// time, on which `compute` programs alone run.
         pub memory: Option<Located<MemoryTable>>,

@@ -264,7 +264,8 @@ file_table! {
     /// In a scenario of VMs three names are presets: `solo` (each VM in a run of
     /// its own: the cases `solo/VM`, or `solo` when there is only one VM),
     /// `co-run` (all VMs, nothing reserved) and `reserved` (all VMs, each with its
-    /// reservation). There `vms`, `reservations` and `interference` are what a case may set.
+    /// reservation). There `vms`, `reservations`, `cache_allocation` and `interference` are what
+    /// a case may set.
     #[schemars(title = "[[case]]")]
     pub struct CaseTable {
         /// Unique name.
@@ -275,7 +276,8 @@ file_table! {
         /// Default: as the preset; otherwise `false`.
         pub regulation: Option<Located<Flag>>,
         /// Whether classes of service get their shares of the last-level cache,
-        /// and no more; some work of the case must name one. Default: `false`.
+        /// and no more; some work of the case must name one. In a scenario of VMs, whether
+        /// these have their `colours`. Default: `false`.
         pub cache_allocation: Option<Located<Flag>>,
         /// Whether the `slowed_by` factors of compute programs apply. Default: `true`.
         pub interference: Option<Located<Flag>>,

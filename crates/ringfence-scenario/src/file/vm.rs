@@ -7,7 +7,7 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::macros::file_table;
-use super::numbers::Cores;
+use super::numbers::{Colours, Cores};
 use super::scenario::{BestEffortTable, TaskTable};
 use super::value::{Bandwidth, Count, Flag, Name, Names, Size, Text, Time, whole_number};
 use super::{Decode, List, Located, describe};
@@ -31,6 +31,11 @@ file_table! {
         /// Its RAM: a size, or a table with `size`, `guest_address` and `address`.
         /// A hypervisor needs it.
         pub memory: Option<Located<Memory>>,
+        /// Page colours of the last-level cache that its memory has, in cases with
+        /// `cache_allocation`: VMs without a colour in common never compete for a set of the
+        /// cache. Either each VM has some or none has; what two VMs list, they share. A VM that
+        /// lists all of the platform's is in one piece of memory. Default: nobody looks at colours.
+        pub colours: Option<Located<Colours>>,
         /// What it boots. A hypervisor needs it.
         pub guest: Option<Located<GuestTable>>,
         /// Devices of its own.
@@ -38,6 +43,8 @@ file_table! {
         pub device: List<DeviceTable>,
         /// Memory bandwidth that it has. Default: as much as it gets.
         pub reservation: Option<Located<ReservationTable>>,
+        /// Pages in which its guest reads what reservations give and take. Default: none.
+        pub statistics: Option<Located<StatisticsTable>>,
         /// What it does periodically in a simulation. `cores` are of the VM,
         /// all of them by default.
         #[schemars(with = "Option<List<TaskTable>>")]
@@ -108,6 +115,21 @@ file_table! {
         /// **through such a device its VM has all memory of the machine**, so its guest
         /// must be trusted with it. The VM's RAM must be where the guest sees it. Default: `false`.
         pub trusted_dma: Option<Located<Flag>>,
+    }
+}
+
+file_table! {
+    /// Pages of statistics that a VM's guest may read, under the hypervisor: what reservations
+    /// gave and took, in each period.
+    ///
+    /// `statistics = { of = ["writer"], guest_address = 0x7000_0000 }`
+    #[schemars(title = "statistics")]
+    pub struct StatisticsTable {
+        /// The VMs that they are about; it may be among them.
+        pub of: Located<Names>,
+        /// The start of a page of 4 KiB, where the guest has nothing else. The page of the VM with
+        /// number `n` in the case, from 0, is `n` pages behind it; there are those of `of` only.
+        pub guest_address: Located<Address>,
     }
 }
 

@@ -28,6 +28,7 @@ pub fn board(cores: u16) -> Platform {
             tick_ns: 1_000_000,
         },
         hypervisor: None,
+        stated_page_colours: None,
         memory: Some(MemorySystem {
             line_bytes: LINE_BYTES as u32,
             core: CoreModel {

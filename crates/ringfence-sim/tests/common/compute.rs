@@ -46,6 +46,7 @@ pub fn assemble(
             frequency_hz: 1_000_000_000,
             os,
             hypervisor: None,
+            stated_page_colours: None,
             memory: None,
         },
         duration_ns: DURATION_NS,

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+"""What page colours gain a critical VM, with and without a reservation of the others."""
+
+import tempfile
+from pathlib import Path
+
+from common import HOUSE, changed, lines, ms, run, task
+
+SCENARIO = HOUSE / "scenarios/hyp/zcu104-colours.toml"
+CASES = {
+    "alone": "alone, in all colours",
+    "alone-coloured": "alone, in its half of the colours",
+    "co-run": "beside the writers",
+    "reserved": "beside them, reservation alone",
+    "coloured": "beside them, colours alone",
+    "both": "beside them, both",
+}
+# The one of the file; and one that fits the cache, but not half of it.
+FITS, TOO_LARGE = "384 KiB", "768 KiB"
+
+
+def run_with(working_set):
+    text = changed(SCENARIO.read_text(), [(rf'"{FITS}", passes', f'"{working_set}", passes')])
+    with tempfile.TemporaryDirectory() as folder:
+        scenario = Path(folder) / SCENARIO.name
+        scenario.write_text(text)
+        return run(scenario)
+
+
+def row(cases, name):
+    case = cases[name]
+    response = task(case, "reader")["response"]
+    alone_ns = task(cases["alone"], "reader")["response"]["median_ns"]
+    written = sum(found["accesses"] for found in case["statistics"]["best_effort"])
+    return (
+        f"| {CASES[name]} | {ms(response['median_ns'])} | {ms(response['max_ns'])} "
+        f"| **{response['median_ns'] / alone_ns:.2f}** | {written / 1e3:.0f} |"
+    )
+
+
+def table(cases):
+    return lines(row(cases, name) for name in CASES)
+
+
+def page():
+    fits, too_large = run_with(FITS), run_with(TOO_LARGE)
+    return f"""# Page colours and reservations
+
+Written by `make results`; do not edit. `scenarios/hyp/zcu104-colours.toml` on the modelled ZCU104,
+whose last-level cache has 1 MiB in 16 colours, replaced by least recent use: a critical VM on one core reads a
+working set eight times in each job, beside a VM on the other three that writes to 3 MiB without an
+end. Each has half of the colours, or the writers have a reservation of 100 lines each 10 us, or both.
+Nothing was fitted. The model has neither TLBs nor the walks that pages of 4 KiB cost; EL2's own lines are
+not in it either.
+
+Response times of the jobs in milliseconds, the median as a multiple of that alone, and accesses of the
+writers in thousands.
+
+## A working set that fits its half: {FITS}
+
+| case | median | max | to alone | accesses of the writers |
+|---|--:|--:|--:|--:|
+{table(fits)}
+
+## One that fits the cache, but not half of it: {TOO_LARGE}
+
+| case | median | max | to alone | accesses of the writers |
+|---|--:|--:|--:|--:|
+{table(too_large)}
+
+The first job of a case finds its caches cold: it is the maximum of a VM alone.
+"""
