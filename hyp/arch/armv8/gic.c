@@ -76,7 +76,8 @@ void gic_handle(struct vcpu *vcpu, uint32_t acknowledged) {
 }
 
 void arch_wait(void) {
-    /* No interrupt is taken at EL2: nothing but the isb keeps what follows from being done early. */
-    __asm__ volatile("dsb sy\n wfi\n isb" ::: "memory");
+    /* No interrupt is taken at EL2: nothing but an isb makes what was written to system registers be
+     * in force while the core waits, and keeps what follows from being done early. */
+    __asm__ volatile("isb\n dsb sy\n wfi\n isb" ::: "memory");
     gic_handle(arch_vcpu(), gic_acknowledge());
 }
