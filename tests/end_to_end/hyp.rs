@@ -225,6 +225,44 @@ fn a_plan_shows_the_table_and_the_command() {
     assert_eq!(json.json()["images"].as_array().unwrap().len(), 2);
 }
 
+const COLOURS: &str = "scenarios/hyp/colours.toml";
+
+#[test]
+fn colours_are_planned_and_shared_ones_are_named() {
+    let checked = ringfence(&house(), &format!("check {COLOURS}")).expect(0);
+    let note = "colours.toml: note: the VMs `other` and `writer` share the colours 12-15\n";
+    assert!(checked.stdout.contains(note), "{}", checked.stdout);
+    let json = ringfence(&house(), &format!("check --json {COLOURS}")).expect(0);
+    assert_eq!(json.json()["notes"].as_array().unwrap().len(), 1);
+
+    let coloured = format!("plan --target hyp --case coloured {COLOURS}");
+    let planned = ringfence(&house(), &coloured).expect(0);
+    for said in [
+        "VM critical: cores 3: no reservation; memory of colours 0-7\n",
+        "/* Pages of the colours 12, 13, 14, 15 of 16, up to 0x45400000. */",
+        ".address = 0x41000000, .size = 0x200000, .colours = 0xff}},",
+        ".address = 0x41000000, .size = 0x200000, .colours = 0xff00}},",
+    ] {
+        assert!(planned.stdout.contains(said), "{said}: {}", planned.stdout);
+    }
+    // Without cache allocation they are in one piece.
+    let reserved = format!("plan --target hyp --case reserved {COLOURS}");
+    let planned = ringfence(&house(), &reserved).expect(0);
+    assert!(!planned.stdout.contains("colours"), "{}", planned.stdout);
+}
+
+#[test]
+fn a_platform_file_with_other_colours_than_the_board_is_refused() {
+    let folder = scratch();
+    let platform = fs::read_to_string(house().join("scenarios/hyp/qemu-virt.toml")).unwrap();
+    let platform = platform.replace("page_colours = 16", "page_colours = 32");
+    fs::write(folder.path().join("qemu-virt.toml"), platform).unwrap();
+    fs::copy(house().join(COLOURS), folder.path().join("colours.toml")).unwrap();
+    let planned = ringfence(folder.path(), "plan --target hyp colours.toml").expect(1);
+    let said = "the platform `qemu-virt` of the scenario has 32 page colours, but the board has 16";
+    assert!(planned.stderr.contains(said), "{}", planned.stderr);
+}
+
 #[test]
 fn a_board_is_planned_and_built_and_not_run() {
     let folder = scratch();

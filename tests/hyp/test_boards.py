@@ -66,18 +66,31 @@ class OfBoard:
         self.assertGreaterEqual(int(refills[1]), PERIODS * 4, console)
         self.assertIn("no VM is left, the machine is turned off", console)
 
-    def test_an_image_of_a_scenario_boots(self):
-        """As `ringfence hyp image` writes it: one file, with all guests in it."""
+    def run_scenario(self, name, case):
+        """What a scenario of scenarios/hyp prints from the raw image that `ringfence hyp image` writes of it."""
         ringfence = Path(os.environ.get("RINGFENCE_BUILT", ROOT / "target/debug"), "ringfence")
         if not ringfence.exists():
             self.skipTest(f"{ringfence} is not built; `make built` does it")
         machine = self.machine("writers", {})
-        scenario = (ROOT / "scenarios/hyp/writer.toml").read_text(encoding="utf-8")
-        (machine.folder / "writer.toml").write_text(scenario.replace("qemu-virt.toml", self.platform), encoding="utf-8")
-        command = [ringfence, "hyp", "image", "--case", "reserved", "--format", "raw", "-o", "ringfence.bin", "writer.toml"]
+        scenario = (ROOT / f"scenarios/hyp/{name}.toml").read_text(encoding="utf-8")
+        (machine.folder / "scenario.toml").write_text(scenario.replace("qemu-virt.toml", self.platform), encoding="utf-8")
+        command = [ringfence, "hyp", "image", "--case", case, "--format", "raw", "-o", "ringfence.bin", "scenario.toml"]
         built = subprocess.run(command, cwd=machine.folder, capture_output=True, text=True, check=False)
         self.assertEqual(built.returncode, 0, built.stderr)
-        console = machine.run()
+        return machine.run()
+
+    def test_a_raw_image_has_guests_in_pages_of_their_colours(self):
+        console = self.run_scenario("colours", "coloured")
+        self.assertTrue(console.startswith(f"ringfence: {self.platform}, 4 cores, 3 VMs\n"), console)
+        for name in ("critical", "other"):
+            self.assertRegex(console, rf"\[{name}\] 500 pages from 4000c000 on, 0 words wrong")
+        lines = re.findall(r"^\[writer\] vCPU 0: (.*)$", console, re.MULTILINE)
+        self.assertEqual(len(" ".join(lines).split()), 150, console)
+        self.assertIn("no VM is left, the machine is turned off", console)
+
+    def test_an_image_of_a_scenario_boots(self):
+        """As `ringfence hyp image` writes it: one file, with all guests in it."""
+        console = self.run_scenario("writer", "reserved")
         self.assertTrue(console.startswith(f"ringfence: {self.platform}, 4 cores, 2 VMs\n"), console)
         self.assertIn("[critical] 500000 rounds", console)
         lines = re.findall(r"^\[writer\] vCPU \d: (.*)$", console, re.MULTILINE)

@@ -66,7 +66,7 @@ class Scenario(unittest.TestCase):
         text = text.replace('name = "reserved"', 'name = "both"\nreservations = true\ncache_allocation = true')
         script = "echo from the shell; nproc; awk '/MemTotal/ {print ($2 > 200000)}' /proc/meminfo"
         # Some of it, written and read back.
-        script += "; mkdir /tmp; mount -t tmpfs tmpfs /tmp; head -c 24m /dev/urandom >/tmp/first; cp /tmp/first /tmp/second"
+        script += "; mkdir /tmp; mount -t tmpfs tmpfs /tmp; seq 200000 >/tmp/first; cp /tmp/first /tmp/second"
         script += "; cmp /tmp/first /tmp/second && echo as it was"
         console = self.run_linux(script, text)
         for said in ("[linux] from the shell\n", "[linux] 2\n", "[linux] 1\n", "[linux] as it was\n", WRITER_LINES):
