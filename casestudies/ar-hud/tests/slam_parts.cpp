@@ -3,7 +3,9 @@
 #include "hall/sequences.hpp"
 #include "random.hpp"
 #include "slam/descriptors.hpp"
+#include "slam/mapping.hpp"
 #include "slam/optimisation.hpp"
+#include "slam/patch.hpp"
 #include "slam/pose.hpp"
 #include "slam/tracking.hpp"
 
@@ -109,6 +111,52 @@ TEST_CASE("new corners keep away from those that are there, and none are in nois
     cv::Mat noise(480, 752, CV_8U);
     cv::RNG(4).fill(noise, cv::RNG::NORMAL, 100, 3);
     CHECK(find_corners(noise, {}).size() < 10);
+}
+
+TEST_CASE("a patch is found to a fraction of a pixel, turned, nearer and in other light") {
+    const cv::Mat first = clouds(9);
+    const float cosine = 1.1F * std::cos(0.2F), sine = 1.1F * std::sin(0.2F);
+    const cv::Matx22f warp(cosine, -sine, sine, cosine);
+    const cv::Matx23f transform(cosine, -sine, 12.4F, sine, cosine, -30.7F);
+    cv::Mat second, noise(first.size(), CV_16S);
+    cv::warpAffine(first, second, transform, first.size(), cv::INTER_CUBIC);
+    second.convertTo(second, CV_8U, 0.8, 15);
+    cv::RNG(10).fill(noise, cv::RNG::NORMAL, 0, 3);
+    cv::add(second, noise, second, cv::noArray(), CV_8U);
+    std::size_t in_sight = 0, found = 0, elsewhere = 0;
+    for (const cv::Point2f &corner : find_corners(first, {})) {
+        const cv::Vec2f moved = transform * cv::Vec3f(corner.x, corner.y, 1);
+        const cv::Point2f there(moved[0], moved[1]);
+        if (!cv::Rect(20, 20, 712, 440).contains(there))
+            continue;
+        in_sight++;
+        elsewhere += align({first, corner}, warp, clouds(11), there).has_value();
+        if (const auto at =
+                align({first, corner}, warp, second, there + cv::Point2f(1.2F, -0.9F))) {
+            found++;
+            CHECK(cv::norm(*at - there) < 0.3);
+        }
+    }
+    REQUIRE(in_sight > 100);
+    CHECK(found > in_sight * 9 / 10);
+    CHECK(elsewhere < in_sight / 10);
+}
+
+TEST_CASE("the warp of a patch is that of a plane that faces the camera") {
+    CHECK(rc::check([](std::uint64_t seed) {
+        Random random(seed);
+        const Eigen::Vector3d point = visible_point(random);
+        const Eigen::Vector2d pixel = rig().project(point);
+        const cv::Point2f corner(static_cast<float>(pixel.x()), static_cast<float>(pixel.y()));
+        Pose other = small_pose(random, 0.1, 0);
+        other.translation() = point / 3; /* straight towards it: half as much again */
+        const cv::Matx22f warp = warp_of(rig(), {{}, corner, Pose::Identity()}, point, other);
+        const double larger = warp(0, 0) * warp(1, 1) - warp(0, 1) * warp(1, 0);
+        RC_ASSERT(larger > 1.5 && larger < 3.5);
+        const cv::Matx22f same =
+            warp_of(rig(), {{}, corner, Pose::Identity()}, point, Pose::Identity());
+        RC_ASSERT(cv::norm(same - cv::Matx22f::eye()) < 1e-3);
+    }));
 }
 
 TEST_CASE("a corner is known again in a shifted, noisy picture") {
@@ -235,4 +283,96 @@ TEST_CASE("what was added while optimisation ran moves with the keyframe that it
     CHECK(one.map.keyframes().at(6).world_from_left.isApprox(moved * late.world_from_left, 1e-9));
     CHECK(one.map.position(1000)->isApprox(moved * late.world_from_left * Eigen::Vector3d(0, 0, 4),
                                            1e-9));
+}
+
+TEST_CASE("a place that is seen again pulls back the drift that came meanwhile") {
+    /* Six keyframes with the right poses, later six more at the same places that have drifted, and
+     * that see new landmarks and, by other names, the old ones. */
+    CHECK(rc::check([](std::uint64_t seed) {
+        Random random(seed);
+        Thought one = thought(random, 0, 0.2);
+        Pose drift = small_pose(random, 0.004, 0);
+        drift.translation() = random_vector(random, 1).normalized() * 0.05;
+        constexpr LandmarkId renamed = 1000;
+        constexpr KeyframeId later = 6;
+        for (KeyframeId k = 0; k < 6; k++) {
+            Keyframe keyframe = one.map.keyframes().at(k);
+            keyframe.id = later + k;
+            keyframe.world_from_left = drift * keyframe.world_from_left;
+            for (Observation &seen : keyframe.observations)
+                seen.landmark += renamed;
+            one.map.add(keyframe);
+            MappingResult mapped;
+            mapped.keyframe = keyframe.id;
+            if (k == 0)
+                for (const auto &[id, landmark] : one.map.landmarks())
+                    mapped.landmarks[id + renamed] = {later, landmark.in_anchor};
+            one.map.apply(mapped);
+        }
+        const auto off_m = [&](KeyframeId k) {
+            return (one.map.keyframes().at(later + k).world_from_left.translation() -
+                    one.poses[k].translation())
+                .norm();
+        };
+        RC_ASSERT(off_m(5) > 0.03);
+        MappingResult again;
+        again.keyframe = later + 5;
+        for (LandmarkId id = 0; id < 100; id++)
+            again.same.emplace_back(id + renamed, id);
+        one.map.apply(again);
+        const auto result = Optimisation(rig()).process(one.map.sharing(6, 6));
+        RC_ASSERT(result.has_value());
+        one.map.apply(*result);
+        for (KeyframeId k = 0; k < 6; k++)
+            RC_ASSERT(off_m(k) < 0.01);
+    }));
+}
+
+TEST_CASE("a landmark that turned out to be another is that one from then on") {
+    Random random(12);
+    Thought one = thought(random, 0, 0);
+    MappingResult mapped;
+    mapped.keyframe = 5;
+    mapped.same = {{20, 10}};
+    for (const auto &[id, keyframe] : one.map.keyframes())
+        CHECK(keyframe.observations.size() == 150);
+    Keyframe alone;
+    alone.id = 6;
+    alone.observations = {{20, {300, 200}, {}}, {30, {310, 200}, {}}};
+    Keyframe late = alone;
+    late.id = 7;
+    one.map.add(alone);
+    one.map.apply(mapped);
+    one.map.add(late); /* was made before, when nobody knew */
+    CHECK(one.map.known_as(20) == 10);
+    CHECK(one.map.known_as(30) == 30);
+    CHECK(one.map.latest(3).known_as(20) == 10);
+    CHECK_FALSE(one.map.position(20));
+    CHECK(one.map.observers(20).empty());
+    CHECK(one.map.observers(10).size() == 8);
+    CHECK(one.map.keyframes().at(6).observations[0].landmark == 10);
+    CHECK(one.map.keyframes().at(7).observations[0].landmark == 10);
+    /* Who saw both had the older one already. */
+    CHECK(one.map.keyframes().at(3).observations.size() == 149);
+}
+
+TEST_CASE(
+    "older keyframes are taken if they see the same, and no more of them than was asked for") {
+    Random random(13);
+    Thought one = thought(random, 0, 0);
+    Keyframe newest = one.map.keyframes().at(5), away = newest;
+    newest.id = 6;
+    away.id = 7;
+    away.world_from_left.rotate(Eigen::AngleAxisd(M_PI, Eigen::Vector3d::UnitY()));
+    one.map.add(newest);
+    one.map.add(away);
+    const auto whole =
+        [](const Map &part) { /* not only there for landmarks to hang on */
+                              return std::count_if(
+                                  part.keyframes().begin(), part.keyframes().end(),
+                                  [](const auto &one) { return !one.second.observations.empty(); });
+        };
+    CHECK(whole(one.map.around(rig(), 6, 2, 3)) == 5);
+    CHECK(whole(one.map.around(rig(), 7, 2, 3)) == 2);
+    CHECK(whole(one.map.sharing(2, 3)) == 5);
 }

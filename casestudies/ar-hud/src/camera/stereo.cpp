@@ -54,6 +54,13 @@ Eigen::Vector2d StereoRig::project(const Eigen::Vector3d &point_in_left) const {
     return focal_length * point_in_left.head<2>() / point_in_left.z() + principal_point;
 }
 
+bool StereoRig::sees(const Eigen::Vector3d &point_in_left) const {
+    if (point_in_left.z() <= 0)
+        return false;
+    const Eigen::Vector2d pixel = project(point_in_left);
+    return pixel.x() >= 0 && pixel.y() >= 0 && pixel.x() < size.width && pixel.y() < size.height;
+}
+
 Eigen::Vector3d StereoRig::triangulate(const Eigen::Vector2d &pixel, double disparity) const {
     const double depth = focal_length * baseline_m / disparity;
     Eigen::Vector3d ray;

@@ -26,6 +26,8 @@ class StereoRig {
     cv::Size size;
 
     Eigen::Vector2d project(const Eigen::Vector3d &point_in_left) const;
+    /* Whether it is before the camera and in the image. */
+    bool sees(const Eigen::Vector3d &point_in_left) const;
     /* The point at a pixel of the left image whose match is `disparity` pixels further left. */
     Eigen::Vector3d triangulate(const Eigen::Vector2d &pixel, double disparity) const;
 

@@ -227,7 +227,7 @@ class RealTime {
             map.add(std::move(waiting->keyframe), waiting->moved);
             waiting->images.right = rig.rectify_right(waiting->images.right);
             map.apply(
-                mapping.process(id, waiting->images, *map.snapshot().map, keyframes.is_last()));
+                mapping.process(id, waiting->images, map.around(rig, id), keyframes.is_last()));
             keyframes.done();
             done.run.optimisations_skipped += !mapped.offer(id);
             done.mapping_ms.push_back(since_ms(begin_ns));
@@ -238,7 +238,7 @@ class RealTime {
         const Placed placed(options.optimisation);
         while (mapped.take()) {
             const std::int64_t begin_ns = clock_ns();
-            if (const auto result = optimisation.process(*map.snapshot().map)) {
+            if (const auto result = optimisation.process(map.sharing())) {
                 map.apply(*result);
                 done.run.optimisations++;
                 done.optimisation_ms.push_back(since_ms(begin_ns));

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 #include "shared_map.hpp"
 
+#include "../slam/mapping.hpp"
+#include "../slam/optimisation.hpp"
+
 #include <algorithm>
 
 namespace ar_hud {
@@ -20,6 +23,16 @@ Pose without_rounding(const Pose &pose) {
 Snapshot SharedMap::snapshot() {
     const std::lock_guard<InheritingMutex> guard(reading);
     return published;
+}
+
+Map SharedMap::around(const StereoRig &rig, KeyframeId keyframe) {
+    const std::lock_guard<InheritingMutex> guard(writing);
+    return map.around(rig, keyframe, latest_searched, older_searched);
+}
+
+Map SharedMap::sharing() {
+    const std::lock_guard<InheritingMutex> guard(writing);
+    return map.sharing(optimised_keyframes, fixed_keyframes);
 }
 
 void SharedMap::add(Keyframe keyframe, const Pose &computed) {

@@ -22,6 +22,9 @@ struct Snapshot {
 class SharedMap {
   public:
     Snapshot snapshot();
+    /* Copies of parts of the map, for mapping and for optimisation: see Map. */
+    Map around(const StereoRig &rig, KeyframeId keyframe);
+    Map sharing();
     /* `computed` is the world that the keyframe's pose is in. */
     void add(Keyframe keyframe, const Pose &computed);
     void apply(const MappingResult &result);

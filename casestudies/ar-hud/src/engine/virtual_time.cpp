@@ -105,7 +105,10 @@ class VirtualTime {
         watched(Stage::mapping, first.frame, [&] {
             first.images.right = rig.rectify_right(first.images.right);
             /* Local map tracking is for when nothing else waits. */
-            mapped = mapping.process(first.keyframe, first.images, map, waiting.size() == 1);
+            mapped =
+                mapping.process(first.keyframe, first.images,
+                                map.around(rig, first.keyframe, latest_searched, older_searched),
+                                waiting.size() == 1);
         });
         mapping_ends = now + service(first.frame).mapping_ns;
     }
@@ -125,7 +128,9 @@ class VirtualTime {
             run.optimisations_skipped++;
             return;
         }
-        watched(Stage::optimisation, frame, [&] { optimised = optimisation.process(map); });
+        watched(Stage::optimisation, frame, [&] {
+            optimised = optimisation.process(map.sharing(optimised_keyframes, fixed_keyframes));
+        });
         if (!optimised)
             return;
         run.optimisations++;

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * The front-end: for each frame, where the camera is. It follows corners from the frame before,
- * locates the camera by those that are landmarks with a position, and decides which frames become
- * keyframes. It reads the map when it begins with a frame and changes only what is its own.
+ * locates the camera by those that are landmarks with a position, then looks for each where that camera
+ * should see it, as it looked when it was first seen, so that errors do not add up from frame to frame.
+ * It decides which frames become keyframes. It reads the map when it begins with a frame and changes only
+ * what is its own.
  */
 #pragma once
 
 #include "map.hpp"
+#include "patch.hpp"
 #include "pose.hpp"
 #include "tracking.hpp"
 
@@ -38,16 +41,25 @@ class FrontEnd {
     /* A corner that is followed from frame to frame; it is a landmark once mapping has placed it. */
     struct Track {
         LandmarkId landmark;
-        cv::Point2f at;
-        cv::Point2f at_keyframe; /* in the last one */
+        cv::Point2f at;                         /* in the last frame that has it */
+        Patch patch;                            /* what it is to look like */
+        std::optional<cv::Point2f> at_keyframe; /* in the last one */
+        std::size_t missed = 0;                 /* frames since it was seen, in a row */
     };
 
+    void rename_tracks(const Map &map);
+    void adopt(const Keyframe &keyframe, const Map &map);
     void follow_tracks(const Pyramid &next, const Map &map, const Pose &expected);
-    void compare_with_keyframe(const Pyramid &next);
-    std::optional<LocatedCamera> locate_by_tracks(const Map &map, const Pose &expected);
-    std::optional<LocatedCamera> relocate(const cv::Mat &left, const Map &map);
+    std::optional<LocatedCamera> locate(const Pyramid &next, const Map &map, const Pose &expected);
+    std::optional<LocatedCamera> locate_by_tracks(const Map &map, const Pose &expected) const;
+    std::optional<LocatedCamera> look_closely(const cv::Mat &left, const Map &map,
+                                              const Pose &nearly);
+    bool look_for(Track &track, const cv::Mat &left, const Map &map, const Pose &nearly) const;
+    std::optional<LocatedCamera> relocate(const cv::Mat &left, const Map &map,
+                                          const Pose &expected);
+    std::size_t tracks_seen() const;
     bool wants_keyframe(std::size_t frame) const;
-    Keyframe make_keyframe(std::size_t frame, const cv::Mat &left, const Pyramid &pyramid);
+    Keyframe make_keyframe(std::size_t frame, const cv::Mat &left);
 
     StereoRig rig;
     Pyramid last; /* of the frame before; empty at the start */
@@ -58,8 +70,9 @@ class FrontEnd {
     std::size_t lost_since = 0;     /* frames that could not be located, in a row */
     std::size_t tracks_at_keyframe = 0;
     std::size_t keyframe_frame = 0;
-    Pyramid keyframe_pyramid;
+    cv::Mat keyframe_image;
     Pose keyframe_pose = Pose::Identity();
+    std::optional<KeyframeId> adopted; /* the latest whose landmarks are followed */
     LandmarkId next_landmark = 0;
     KeyframeId next_keyframe = 0;
 };

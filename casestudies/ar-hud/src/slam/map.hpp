@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 namespace ar_hud {
@@ -36,6 +37,7 @@ struct Keyframe {
     /* What the image looks like around each landmark that it has seen; see descriptors.hpp. */
     std::map<LandmarkId, Descriptor> descriptors;
     bool redundant = false; /* of no more use to optimisation */
+    cv::Mat left;           /* the rectified image; those who copy the keyframe share it */
 };
 
 struct Landmark {
@@ -50,6 +52,8 @@ struct MappingResult {
     std::map<LandmarkId, Landmark> landmarks;           /* new ones */
     std::map<LandmarkId, Descriptor> descriptors;       /* of its observations */
     std::vector<Observation> found_again; /* landmarks that it saw without tracking them */
+    /* Landmarks that turned out to be others that were there before: which, and what each really is. */
+    std::vector<std::pair<LandmarkId, LandmarkId>> same;
 };
 
 /* What optimisation makes of its keyframes, the newest last. */
@@ -74,9 +78,20 @@ class Map {
     /* Keyframes that saw a landmark. */
     const std::vector<KeyframeId> &observers(LandmarkId landmark) const;
 
-    /* The latest keyframes, so many, with the landmarks that they see: what a stage needs, in bounded
-     * time. Older keyframes are there only for landmarks to hang on, without what they saw. */
+    /* What a landmark is called by now: it may have turned out to be one that was there before. */
+    LandmarkId known_as(LandmarkId landmark) const;
+
+    /*
+     * Parts of the map are what a stage needs, of bounded size: keyframes, and the landmarks that they
+     * see. Other keyframes are there only for landmarks to hang on, without what they saw.
+     */
+    /* The latest keyframes, so many. */
     Map latest(std::size_t count) const;
+    /* Beside them older ones, so many, that see what a keyframe should see from where it is. */
+    Map around(const StereoRig &rig, KeyframeId keyframe, std::size_t latest,
+               std::size_t older) const;
+    /* Beside the latest that are not redundant those, so many, that share most landmarks with them. */
+    Map sharing(std::size_t latest, std::size_t older) const;
 
     void add(Keyframe keyframe);
     void apply(const MappingResult &result);
@@ -85,12 +100,18 @@ class Map {
     Pose apply(const OptimisationResult &result);
 
   private:
+    Map part(const std::set<KeyframeId> &ids) const;
+    std::set<KeyframeId> latest_ids(std::size_t count, bool with_redundant) const;
+    void make_same(KeyframeId mapped, LandmarkId landmark, LandmarkId really);
+    void add_observation(KeyframeId keyframe, const Observation &seen);
     void remove_observation(KeyframeId keyframe, LandmarkId landmark);
     Observation *observation(KeyframeId keyframe, LandmarkId landmark);
 
     std::map<KeyframeId, Keyframe> keyframes_;
     std::map<LandmarkId, Landmark> landmarks_;
     std::map<LandmarkId, std::vector<KeyframeId>> observers_; /* increasing */
+    /* Of the last few keyframes that were mapped, the landmarks that are others since. */
+    std::map<KeyframeId, std::map<LandmarkId, LandmarkId>> known_as_;
 };
 
 } // namespace ar_hud

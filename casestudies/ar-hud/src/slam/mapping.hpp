@@ -10,6 +10,10 @@
 
 namespace ar_hud {
 
+/* Keyframes whose landmarks are looked for: the latest, and others that see what this one sees. */
+constexpr std::size_t latest_searched = 12;
+constexpr std::size_t older_searched = 16;
+
 class Mapping {
   public:
     explicit Mapping(const StereoRig &rig) : rig(rig) {

@@ -11,9 +11,6 @@ namespace ar_hud {
 
 namespace {
 
-/* Keyframes whose poses are sought, and earlier ones that hold them where they are. */
-constexpr std::size_t window = 8;
-constexpr std::size_t fixed_max = 6;
 constexpr int iterations_max = 6;
 /* Chi-square at 95 % for two and for three numbers, for a sigma of 1/3 pixel. */
 constexpr double huber_left_px = 0.8, huber_stereo_px = 0.9;
@@ -67,11 +64,12 @@ class Adjustment {
   public:
     Adjustment(const StereoRig &rig, const Map &map) : rig(rig), map(map) {
         std::vector<KeyframeId> latest;
-        for (auto keyframe = map.keyframes().rbegin();
-             keyframe != map.keyframes().rend() && latest.size() < window + fixed_max; keyframe++)
+        for (auto keyframe = map.keyframes().rbegin(); keyframe != map.keyframes().rend();
+             keyframe++)
             if (!keyframe->second.redundant || latest.empty())
                 latest.push_back(keyframe->first);
-        const std::size_t sought = latest.size() > window ? window : latest.size() - 1;
+        const std::size_t sought =
+            latest.size() > optimised_keyframes ? optimised_keyframes : latest.size() - 1;
         for (std::size_t n = 0; n < latest.size(); n++) {
             cameras[latest[n]] = parameters_of(map.keyframes().at(latest[n]).world_from_left);
             if (n < sought)

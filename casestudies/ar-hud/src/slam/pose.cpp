@@ -92,7 +92,8 @@ std::optional<LocatedCamera> refine(const StereoRig &rig, const std::vector<Sigh
     return camera;
 }
 
-std::optional<LocatedCamera> locate(const StereoRig &rig, const std::vector<Sighting> &sightings) {
+std::optional<LocatedCamera> locate(const StereoRig &rig, const std::vector<Sighting> &sightings,
+                                    int triples) {
     if (sightings.size() < sightings_min)
         return std::nullopt;
     std::vector<cv::Point3d> points;
@@ -106,8 +107,8 @@ std::optional<LocatedCamera> locate(const StereoRig &rig, const std::vector<Sigh
     cv::Vec3d turn, translation;
     std::vector<int> agreeing;
     /* OpenCV draws its triples from a generator of fixed seed. */
-    if (!cv::solvePnPRansac(points, pixels, matrix, cv::noArray(), turn, translation, false, 100,
-                            static_cast<float>(sighting_max_px), 0.99, agreeing,
+    if (!cv::solvePnPRansac(points, pixels, matrix, cv::noArray(), turn, translation, false,
+                            triples, static_cast<float>(sighting_max_px), 0.99, agreeing,
                             cv::SOLVEPNP_P3P) ||
         agreeing.size() < sightings_min)
         return std::nullopt;

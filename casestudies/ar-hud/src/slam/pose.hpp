@@ -23,8 +23,8 @@ struct LocatedCamera {
 
 /* Beyond this distance from where it should be a sighting is wrong. Corners at the edges of near
  * things are followed with parts of what is behind them: 4 pixels let so many of them pass that the
- * scale came out 1.3 % too large. */
-constexpr double sighting_max_px = 2.5;
+ * scale came out 1.3 % too large. What is followed well is within half a pixel. */
+constexpr double sighting_max_px = 2;
 /* With fewer right sightings a camera is not located. */
 constexpr std::size_t sightings_min = 12;
 
@@ -33,7 +33,8 @@ constexpr std::size_t sightings_min = 12;
  * squares on those that agree. The same sightings give the same pose. Nothing if fewer than
  * sightings_min agree.
  */
-std::optional<LocatedCamera> locate(const StereoRig &rig, const std::vector<Sighting> &sightings);
+std::optional<LocatedCamera> locate(const StereoRig &rig, const std::vector<Sighting> &sightings,
+                                    int triples = 100);
 
 /* The second half alone, from a pose that is nearly right. */
 std::optional<LocatedCamera> refine(const StereoRig &rig, const std::vector<Sighting> &sightings,

@@ -12,7 +12,6 @@ const cv::Size window(11, 11); /* pixels that a corner is recognised by */
 constexpr int levels = 3;      /* above the image itself: motions up to 8 times as large as there */
 constexpr float way_back_px = 0.5F;
 constexpr int border_px = 8;
-constexpr int cell_px = 36;
 /* Of the structure tensor's smaller eigenvalue, in grey levels squared: sensor noise has less. */
 constexpr float corner_strength_min = 4e-4F;
 
@@ -54,10 +53,11 @@ std::vector<std::optional<cv::Point2f>> follow(const Pyramid &from, const Pyrami
 }
 
 std::size_t corners_max(const cv::Size &size) {
-    return static_cast<std::size_t>((size.width / cell_px) * (size.height / cell_px));
+    return static_cast<std::size_t>((size.width / corner_cell_px) * (size.height / corner_cell_px));
 }
 
-std::vector<cv::Point2f> find_corners(const cv::Mat &image, const std::vector<cv::Point2f> &taken) {
+std::vector<cv::Point2f> find_corners(const cv::Mat &image, const std::vector<cv::Point2f> &taken,
+                                      int cell_px) {
     cv::Mat1f strength;
     cv::cornerMinEigenVal(image, strength, 5, 3);
     /* Half a cell around each corner that is there. */

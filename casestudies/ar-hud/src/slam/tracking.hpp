@@ -21,8 +21,10 @@ std::vector<std::optional<cv::Point2f>> follow(const Pyramid &from, const Pyrami
                                                const std::vector<cv::Point2f> &corners,
                                                const std::vector<cv::Point2f> &guess);
 
+constexpr int corner_cell_px = 36;
 /* The strongest corner in each cell of a grid that has none of `taken` (Shi and Tomasi, CVPR 1994). */
-std::vector<cv::Point2f> find_corners(const cv::Mat &image, const std::vector<cv::Point2f> &taken);
+std::vector<cv::Point2f> find_corners(const cv::Mat &image, const std::vector<cv::Point2f> &taken,
+                                      int cell_px = corner_cell_px);
 
 /* Corners that an image can have: cells of the grid. */
 std::size_t corners_max(const cv::Size &size);
