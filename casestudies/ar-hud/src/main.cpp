@@ -20,6 +20,7 @@
 #include <fstream>
 #include <map>
 #include <opencv2/imgcodecs.hpp>
+#include <set>
 
 namespace {
 
@@ -200,7 +201,7 @@ struct RunCommand {
 };
 
 struct Sweep {
-    std::string sequence, output;
+    std::string sequence, output, only;
     std::uint64_t seeds = 10;
     std::size_t frames = SIZE_MAX;
 
@@ -217,6 +218,11 @@ struct Sweep {
             ->capture_default_str();
         command->add_option("--frames", frames, "Only the first so many")
             ->check(CLI::PositiveNumber);
+        std::set<std::string> experiments;
+        for (const ar_hud::Point &point : ar_hud::sweep_points())
+            experiments.insert(point.experiment);
+        command->add_option("--only", only, "Only this experiment")
+            ->check(CLI::IsMember(experiments));
         command->callback([this] { run(); });
     }
 
@@ -227,7 +233,7 @@ struct Sweep {
         const std::size_t taken = std::min(frames, input.frames.size());
         const std::string name = std::filesystem::canonical(sequence).filename().string();
         ar_hud::SweepTable table(output, name, taken);
-        const auto runs = table.missing(seeds);
+        const auto runs = table.missing(seeds, only);
         std::size_t done = 0;
         ar_hud::sweep(input, taken, runs, [&](const ar_hud::Outcome &outcome) {
             table.add(outcome);

@@ -16,6 +16,7 @@ TEST_CASE("a sweep that was ended goes on with what is missing") {
         SweepTable table(file, "clip", 20);
         const auto all = table.missing(2);
         REQUIRE(all.size() == 2 * points);
+        CHECK(table.missing(3, "mapping_late_frames").size() == 3 * 4);
         CHECK(all[points - 1].seed == 1); /* all points of one seed first */
         CHECK(all[points].seed == 2);
         table.add({all[3], {}, 0});

@@ -75,11 +75,11 @@ void SweepTable::read() {
     }
 }
 
-std::vector<SweepRun> SweepTable::missing(std::uint64_t seeds) const {
+std::vector<SweepRun> SweepTable::missing(std::uint64_t seeds, const std::string &only) const {
     std::vector<SweepRun> runs;
     for (std::uint64_t seed = 1; seed <= seeds; seed++)
         for (std::size_t point = 0; point < points.size(); point++)
-            if (!rows.count({seed, point}))
+            if (!rows.count({seed, point}) && (only.empty() || points[point].experiment == only))
                 runs.push_back({points[point], seed});
     return runs;
 }

@@ -18,8 +18,9 @@ class SweepTable {
      */
     SweepTable(std::filesystem::path file, const std::string &sequence, std::size_t frames);
 
-    /* Runs of seeds 1 to `seeds` that are not in the table, all points of a seed before the next. */
-    std::vector<SweepRun> missing(std::uint64_t seeds) const;
+    /* Runs of seeds 1 to `seeds` that are not in the table, all points of a seed before the next; if
+     * `only` names an experiment, those of its points. */
+    std::vector<SweepRun> missing(std::uint64_t seeds, const std::string &only = {}) const;
     /* Puts it into the file, too. Throws InputError if that cannot be written. */
     void add(const Outcome &outcome);
 
