@@ -68,6 +68,42 @@ def test_bandwidth_draws_traffic_and_budgets(page):
     assert page.locator('[data-bandwidth="3"] g[aria-label=rule] line').count() > 4
 
 
+def test_trajectories_are_drawn_from_above_to_scale(page):
+    figure = '[data-top-view="0"]'
+    assert page.locator(f"{figure} .legend li").all_inner_texts() == ["ground truth", "co-run", "rt-gang"]
+    assert drawn(page, f"{figure} g[aria-label=line] path") == 3
+    ticks = "nodes => nodes.map(node => [node.textContent, node.getAttribute('transform')])"
+    scales = []
+    for axis, place in (("x", 0), ("y", 1)):
+        labels = page.locator(f"{figure} g[aria-label='{axis}-axis tick label'] text").evaluate_all(ticks)
+        points = [
+            (float(text.replace("−", "-")), float(where[len("translate(") :].split(")")[0].split(",")[place]))
+            for text, where in labels
+        ]
+        (first, start), (last, end) = points[0], points[-1]
+        scales.append(abs((end - start) / (last - first)))
+    assert scales[0] == pytest.approx(scales[1], rel=0.01), "a metre is as long along both axes"
+
+
+def test_trajectories_are_drawn_along_each_axis_with_units(page):
+    figure = page.locator('[data-coordinates="0"]')
+    assert figure.locator("> svg").count() == 3
+    assert drawn(page, '[data-coordinates="0"] g[aria-label=line] path') == 9
+    text = figure.inner_text()
+    for label in ("x (m)", "y (m)", "z (m)", "time (s)"):
+        assert label in text
+
+
+def test_errors_and_measures_have_a_box_for_every_case_and_a_limit(page):
+    for figure in ('[data-errors="0"]', '[data-measure="0"]'):
+        assert page.locator(f"{figure} g[aria-label=bar] rect").count() == 2
+        assert page.locator(figure).get_by_text("at most 0.3 m").count() == 1
+    assert "error of a position (m" in page.locator('[data-errors="0"]').inner_text()
+    rows = page.locator("#accuracy details table tbody tr")
+    assert rows.count() == 4
+    assert page.locator("#accuracy td.missed").count() == 2
+
+
 def test_distributions_show_every_case_and_the_deadline(page):
     figure = page.locator('[data-distribution="0"]')
     assert figure.locator(".legend li").all_inner_texts() == ["solo/dnn", "co-run", "rt-gang"]

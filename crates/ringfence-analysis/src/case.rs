@@ -23,8 +23,48 @@ pub struct CaseRun {
     pub partitions: Vec<Vec<GangActive>>,
     /// Changes of each reservation, in the order of [`event::Claims::reservations`].
     pub changes: Vec<Vec<ReservationChange>>,
+    /// Trajectories, in the order of their declaration.
+    pub trajectories: Vec<TrajectoryRun>,
+    /// What was measured, in the order of the measures' declaration.
+    pub measures: Vec<Vec<Measured>>,
     /// Messages.
     pub messages: Vec<Message>,
+}
+
+/// Where something was thought to be, and where it was; both by the trajectory's clock.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TrajectoryRun {
+    /// Where it was thought to be.
+    pub positions: Vec<FoundPosition>,
+    /// Where it was.
+    pub truth: Vec<Place>,
+}
+
+/// A place at a moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The moment, by the trajectory's clock.
+    pub at_ns: u64,
+    /// The place, within 2^50 µm of the origin.
+    pub position_um: [i64; 3],
+}
+
+/// Where something was thought to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FoundPosition {
+    /// When that was found, since the start of the case.
+    pub found_ns: u64,
+    /// Where and when it was thought to be.
+    pub place: Place,
+}
+
+/// A figure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Measured {
+    /// When it was measured.
+    pub time_ns: u64,
+    /// In the unit of its quantity.
+    pub value: i64,
 }
 
 /// One job of a task.
@@ -217,11 +257,12 @@ pub struct Message {
 
 impl CaseRun {
     /// Whether the record says who ran where: where jobs started and no thread was ever on a core,
-    /// nobody recorded it.
+    /// or where there is no thread at all, nobody recorded it.
     pub fn says_who_ran(&self) -> bool {
         let has_started = |job: &Job| job.started_ns.is_some();
         let ran = |thread: &ThreadRun| !thread.occupations.is_empty();
-        self.threads.iter().any(ran) || !self.jobs.iter().flatten().any(has_started)
+        let might_have = !self.threads.is_empty();
+        self.threads.iter().any(ran) || might_have && !self.jobs.iter().flatten().any(has_started)
     }
 
     /// The gang of a thread; `None` for best-effort work.

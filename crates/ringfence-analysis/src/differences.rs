@@ -100,7 +100,8 @@ fn input_differences(first: &[Input], second: &[Input]) -> Vec<Difference> {
 fn identity(input: &Input) -> (&str, Option<&str>) {
     let path = input.path.as_deref();
     let kind = input.kind;
-    (kind.noun(), path.filter(|_| kind == InputKind::Trace))
+    let is_one_of_many = matches!(kind, InputKind::Trace | InputKind::Table);
+    (kind.noun(), path.filter(|_| is_one_of_many))
 }
 
 fn input_text(input: Option<&Input>) -> String {

@@ -6,6 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::spread::{TukeyBox, nearest_rank};
+
 /// Most points in [`Distribution::cdf`].
 pub const CDF_POINTS: usize = 200;
 
@@ -102,12 +104,6 @@ impl Distribution {
     }
 }
 
-/// The `percent`-th percentile of ascending `sorted`, which is not empty; 1 to 100.
-fn nearest_rank(sorted: &[u64], percent: usize) -> u64 {
-    let rank = (sorted.len() * percent).div_ceil(100);
-    sorted[rank - 1]
-}
-
 fn mean(values: &[u64]) -> u64 {
     let count = values.len() as u128;
     let sum: u128 = values.iter().copied().map(u128::from).sum();
@@ -116,25 +112,14 @@ fn mean(values: &[u64]) -> u64 {
 }
 
 fn box_plot(sorted: &[u64]) -> BoxPlot {
-    let lower_quartile_ns = nearest_rank(sorted, 25);
-    let upper_quartile_ns = nearest_rank(sorted, 75);
-    let reach_ns = 3 * u128::from(upper_quartile_ns - lower_quartile_ns) / 2;
-    let inside = |value: u64| {
-        u128::from(value) + reach_ns >= u128::from(lower_quartile_ns)
-            && u128::from(value) <= u128::from(upper_quartile_ns) + reach_ns
-    };
-    // The quartiles themselves are inside, so each search finds something.
-    let lower_whisker_ns = sorted.iter().copied().find(|value| inside(*value));
-    let upper_whisker_ns = sorted.iter().copied().rfind(|value| inside(*value));
-    let mut outliers_ns: Vec<u64> = sorted.iter().copied().filter(|v| !inside(*v)).collect();
-    outliers_ns.dedup();
+    let of = TukeyBox::of(sorted);
     BoxPlot {
-        lower_quartile_ns,
+        lower_quartile_ns: of.lower_quartile,
         median_ns: nearest_rank(sorted, 50),
-        upper_quartile_ns,
-        lower_whisker_ns: lower_whisker_ns.unwrap_or(lower_quartile_ns),
-        upper_whisker_ns: upper_whisker_ns.unwrap_or(upper_quartile_ns),
-        outliers_ns,
+        upper_quartile_ns: of.upper_quartile,
+        lower_whisker_ns: of.lower_whisker,
+        upper_whisker_ns: of.upper_whisker,
+        outliers_ns: of.outliers,
     }
 }
 

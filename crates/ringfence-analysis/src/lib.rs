@@ -7,6 +7,7 @@
 //! for a whole record, and [`compare`] sets two of them side by side.
 //! [`schedulability`] bounds response times from a scenario.
 
+pub mod accuracy;
 pub mod cache_share;
 pub mod case;
 pub mod compare;
@@ -14,9 +15,11 @@ mod declarations;
 mod differences;
 pub mod distribution;
 pub mod duration;
+pub mod quantity;
 pub mod read_case;
 pub mod run;
 pub mod schedulability;
+pub mod spread;
 pub mod statistics;
 pub mod summary;
 mod traffic;

@@ -1,12 +1,13 @@
 //! Reads a case's events into a [`CaseRun`], and finds contradictions.
 
+mod accuracy;
 mod reservations;
 
 use ringfence_record::event::{Case, Counters, Event, OffReason, UnthrottleReason};
 
 use crate::case::{
-    BudgetInForce, CaseRun, CoreRun, GangActive, Interval, Job, JobEnd, Message, Occupation,
-    ReservationChange, Sample, ThreadRun, Throttle,
+    BudgetInForce, CaseRun, CoreRun, GangActive, Interval, Job, JobEnd, Message, Occupation, Place,
+    ReservationChange, Sample, ThreadRun, Throttle, TrajectoryRun,
 };
 use crate::declarations::{check_declarations, check_index};
 use crate::duration::exact;
@@ -83,6 +84,8 @@ impl CaseReader {
                 threads: vec![ThreadRun::default(); threads],
                 partitions: vec![Vec::new(); case.partitions.len()],
                 changes: vec![Vec::new(); case.claims.reservations.len()],
+                trajectories: vec![TrajectoryRun::default(); case.accuracy.trajectories.len()],
+                measures: vec![Vec::new(); case.accuracy.measures.len()],
                 messages: Vec::new(),
                 case,
             },
@@ -204,6 +207,19 @@ impl CaseReader {
                     shares_bytes: shares_bytes.clone(),
                 },
             )?,
+            Event::Position {
+                trajectory,
+                at_ns,
+                position_um,
+                ..
+            } => self.position(trajectory, Place { at_ns, position_um })?,
+            Event::TruePosition {
+                trajectory,
+                at_ns,
+                position_um,
+                ..
+            } => self.true_position(trajectory, Place { at_ns, position_um })?,
+            Event::Measured { measure, value, .. } => self.measured(measure, value)?,
             Event::Message { ref text, .. } => self.run.messages.push(Message {
                 time_ns,
                 text: text.clone(),

@@ -3,6 +3,7 @@
 use ringfence_record::event::OffReason;
 use serde::{Deserialize, Serialize};
 
+use crate::accuracy::{self, MeasureStatistics, TrajectoryStatistics};
 use crate::case::{CaseRun, JobEnd, Occupation};
 use crate::distribution::Distribution;
 use crate::traffic;
@@ -25,6 +26,10 @@ pub struct CaseStatistics {
     pub best_effort: Vec<BestEffortStatistics>,
     /// One entry per core; none as for `slack`.
     pub cores: Vec<CoreStatistics>,
+    /// One entry per trajectory.
+    pub trajectories: Vec<TrajectoryStatistics>,
+    /// One entry per measure.
+    pub measures: Vec<MeasureStatistics>,
 }
 
 /// Core time that real-time threads left over: cores times time, less the time
@@ -33,7 +38,7 @@ pub struct CaseStatistics {
 pub struct Slack {
     /// Over the whole run.
     pub run_ns: u64,
-    /// Least common multiple of the tasks' periods; `None` without tasks, when
+    /// Least common multiple of the tasks' periods; `None` without tasks, with sporadic ones, when
     /// it is longer than the run, or when more than [`MAX_HYPERPERIODS`] fit.
     pub hyperperiod_ns: Option<u64>,
     /// Complete hyperperiods in the run, counted from its start.
@@ -51,8 +56,10 @@ pub struct TaskStatistics {
     pub task: String,
     /// Name of its gang.
     pub gang: String,
-    /// Period.
+    /// Period; of a sporadic task the shortest time that is expected between two releases.
     pub period_ns: u64,
+    /// Whether its jobs are released when something asks for them.
+    pub sporadic: bool,
     /// Relative deadline.
     pub deadline_ns: u64,
     /// When its first job is due to be released.
@@ -145,27 +152,26 @@ pub struct BandwidthPoint {
 /// Computes the statistics of a case.
 pub fn statistics(run: &CaseRun) -> CaseStatistics {
     let tasks = (0..).take(run.case.tasks.len());
-    let tasks = tasks.map(|task| task_statistics(run, task)).collect();
-    if !run.says_who_ran() {
-        return CaseStatistics {
-            slack: None,
-            tasks,
-            best_effort: Vec::new(),
-            cores: Vec::new(),
-        };
-    }
-    let threads = (0..).take(run.threads.len());
-    CaseStatistics {
-        slack: Some(slack(run)),
-        tasks,
-        best_effort: threads
+    let mut statistics = CaseStatistics {
+        slack: None,
+        tasks: tasks.map(|task| task_statistics(run, task)).collect(),
+        best_effort: Vec::new(),
+        cores: Vec::new(),
+        trajectories: accuracy::trajectories(run),
+        measures: accuracy::measures(run),
+    };
+    if run.says_who_ran() {
+        let threads = (0..).take(run.threads.len());
+        statistics.slack = Some(slack(run));
+        statistics.best_effort = threads
             .filter(|thread| run.is_best_effort(*thread))
             .map(|thread| best_effort_statistics(run, thread))
-            .collect(),
-        cores: (0..run.case.cores)
+            .collect();
+        statistics.cores = (0..run.case.cores)
             .map(|core| core_statistics(run, core))
-            .collect(),
+            .collect();
     }
+    statistics
 }
 
 /// The part of an occupation that lies in `[from_ns, to_ns)`.
@@ -206,6 +212,9 @@ fn slack(run: &CaseRun) -> Slack {
 
 /// Least common multiple of the periods, when it fits the run.
 fn hyperperiod_ns(run: &CaseRun) -> Option<u64> {
+    if run.case.tasks.iter().any(|task| task.sporadic) {
+        return None;
+    }
     let mut multiple: u64 = 1;
     for task in &run.case.tasks {
         multiple = (multiple / greatest_common_divisor(multiple, task.period_ns))
@@ -231,6 +240,7 @@ fn task_statistics(run: &CaseRun, index: u16) -> TaskStatistics {
         task: task.name.clone(),
         gang: run.case.gangs[usize::from(task.gang)].name.clone(),
         period_ns: task.period_ns,
+        sporadic: task.sporadic,
         deadline_ns: task.deadline_ns,
         offset_ns: task.offset_ns,
         jobs: jobs.len() as u64,

@@ -195,6 +195,7 @@ fn declare(scenario: &Scenario, case: &Case) -> event::Case {
             .flat_map(|vm| (0..vm.cores.len()).map(|number| vcpu(vm, number)))
             .collect(),
         classes_of_service: Vec::new(),
+        accuracy: Default::default(),
     }
 }
 

@@ -7,6 +7,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::accuracy::Accuracy;
+
 /// Who wrote the record, on what, and from what.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
@@ -54,8 +56,8 @@ impl Header {
 pub struct Input {
     /// What it was read as.
     pub kind: InputKind,
-    /// Its path as it was given: for a scenario on the command line, for the
-    /// others in the scenario file. `None` when it is built into ringfence.
+    /// Its path as it was given: for a scenario or a description on the command line, for the
+    /// others in that file. `None` when it is built into ringfence.
     pub path: Option<String>,
     /// Bytes that it has.
     pub size_bytes: u64,
@@ -73,6 +75,10 @@ pub enum InputKind {
     Platform,
     /// A recorded memory trace that the scenario names.
     Trace,
+    /// The description of a run that ringfence did not make.
+    Description,
+    /// A table of what happened in such a run.
+    Table,
 }
 
 impl InputKind {
@@ -82,6 +88,8 @@ impl InputKind {
             InputKind::Scenario => "scenario",
             InputKind::Platform => "platform",
             InputKind::Trace => "trace",
+            InputKind::Description => "description",
+            InputKind::Table => "table",
         }
     }
 }
@@ -108,6 +116,8 @@ pub struct Case {
     /// Shares of the last-level cache, as they were applied. A thread of none
     /// of them may have all of it; there are none where it is not allocated.
     pub classes_of_service: Vec<ClassOfService>,
+    /// What is told of how right the work was.
+    pub accuracy: Accuracy,
 }
 
 /// What the enforcer of a case promises.
@@ -226,19 +236,22 @@ pub struct Gang {
     pub tolerance_write_bytes_per_second: Option<u64>,
 }
 
-/// A periodic real-time task.
+/// A real-time task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
     /// Name.
     pub name: String,
     /// Index into [`Case::gangs`].
     pub gang: u16,
-    /// Period in nanoseconds.
+    /// Period in nanoseconds; of a sporadic task the shortest time that is expected between two
+    /// releases.
     pub period_ns: u64,
     /// Relative deadline in nanoseconds.
     pub deadline_ns: u64,
     /// When its first job is due to be released, in nanoseconds since the start of the case.
     pub offset_ns: u64,
+    /// Its jobs are released when something asks for them, and none is ever due.
+    pub sporadic: bool,
 }
 
 /// A thread.
@@ -467,6 +480,37 @@ pub enum Event {
         /// Bytes a period of each vCPU, in the order of [`ReservationClaim::shares`].
         shares_bytes: Vec<u64>,
     },
+    /// Something was found to be at a place.
+    Position {
+        /// When it was found; when the case ends, where nobody knows.
+        time_ns: u64,
+        /// Index into [`Accuracy::trajectories`].
+        trajectory: u16,
+        /// Of which moment it is, by the trajectory's clock; later than that before.
+        at_ns: u64,
+        /// The place.
+        position_um: [i64; 3],
+    },
+    /// Where that was in truth.
+    TruePosition {
+        /// When it is told.
+        time_ns: u64,
+        /// Index into [`Accuracy::trajectories`].
+        trajectory: u16,
+        /// Of which moment it is, by the trajectory's clock; later than that before.
+        at_ns: u64,
+        /// The place.
+        position_um: [i64; 3],
+    },
+    /// A figure was measured.
+    Measured {
+        /// When.
+        time_ns: u64,
+        /// Index into [`Accuracy::measures`].
+        measure: u16,
+        /// In the unit of its quantity.
+        value: i64,
+    },
     /// Something a reader should know.
     Message {
         /// When.
@@ -502,6 +546,9 @@ impl Event {
             | Event::Lent { time_ns, .. }
             | Event::Borrowed { time_ns, .. }
             | Event::ReservationChanged { time_ns, .. }
+            | Event::Position { time_ns, .. }
+            | Event::TruePosition { time_ns, .. }
+            | Event::Measured { time_ns, .. }
             | Event::Message { time_ns, .. }
             | Event::CaseEnd { time_ns } => Some(time_ns),
         }

@@ -25,8 +25,8 @@
 //! file systems leave behind after a crash, is never a valid frame. Nothing in
 //! a record depends on when it was written: equal events give equal bytes.
 //!
-//! Whoever changes a type in [`event`](crate::event) changes the format, and
-//! raises [`VERSION`].
+//! Whoever changes a type in [`event`](crate::event) or [`accuracy`](crate::accuracy) changes the
+//! format, and raises [`VERSION`].
 
 use serde::Serialize;
 
@@ -37,7 +37,7 @@ use crate::writer::WriteError;
 pub const MAGIC: [u8; 8] = *b"\x89RFR\r\n\x1a\n";
 
 /// Version of the format that this crate writes, and the only one it reads.
-pub const VERSION: u16 = 7;
+pub const VERSION: u16 = 8;
 
 /// Longest payload of a frame. A reader allocates at most this for a frame,
 /// and at most 64 times as much for the event decoded from it: the smallest

@@ -29,6 +29,7 @@
 //!     tasks: vec![],
 //!     threads: vec![],
 //!     classes_of_service: vec![],
+//!     accuracy: Default::default(),
 //! };
 //! let mut writer = Writer::new(Vec::new(), &header)?;
 //! writer.write(&Event::CaseBegin(Box::new(case)))?;
@@ -42,6 +43,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod accuracy;
 pub mod event;
 pub mod format;
 mod reader;

@@ -9,6 +9,7 @@ function draw(width) {
   if (width === drawnWidth) return;
   drawnWidth = width;
   drawDistributions(page, width);
+  drawAccuracy(page, width);
   windowShown = drawTimelines(page, width, windowShown?.());
 }
 

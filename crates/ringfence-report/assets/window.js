@@ -59,6 +59,7 @@ function firstWindow(runs, total) {
 
 /** Draws overview, timelines and bandwidth of all cases, and keeps them in step. */
 function drawTimelines(page, width, previous) {
+  if (page.timelines.length === 0) return undefined;
   const runs = page.timelines.map(decodeCase);
   const total = Math.max(...runs.map((run) => run.duration_ns), 1);
   let shown = previous ?? firstWindow(runs, total);

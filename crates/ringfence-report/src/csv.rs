@@ -1,6 +1,8 @@
 //! Tables for spreadsheets and scripts. Units are in the column names; the
 //! column `csv_version` is raised whenever a column changes its meaning.
 
+mod accuracy;
+
 use std::io::Write;
 
 use ringfence_analysis::case::{CaseRun, JobEnd};
@@ -23,11 +25,21 @@ pub enum Table {
     Intervals,
     /// A row for each sample of a core's totals.
     Counters,
+    /// A row for each position of a trajectory, and for each true one.
+    Positions,
+    /// A row for each value that was measured.
+    Measures,
 }
 
 impl Table {
     /// All tables.
-    pub const ALL: [Table; 3] = [Table::Jobs, Table::Intervals, Table::Counters];
+    pub const ALL: [Table; 5] = [
+        Table::Jobs,
+        Table::Intervals,
+        Table::Counters,
+        Table::Positions,
+        Table::Measures,
+    ];
 
     /// Name, for files and flags.
     pub fn name(self) -> &'static str {
@@ -35,6 +47,8 @@ impl Table {
             Table::Jobs => "jobs",
             Table::Intervals => "intervals",
             Table::Counters => "counters",
+            Table::Positions => "positions",
+            Table::Measures => "measures",
         }
     }
 }
@@ -50,6 +64,8 @@ pub fn write(report: &Report, table: Table, out: &mut impl Write) -> Result<(), 
             Table::Jobs => jobs(run, &mut writer)?,
             Table::Intervals => intervals(run, &mut writer)?,
             Table::Counters => counters(run, &mut writer)?,
+            Table::Positions => accuracy::positions(run, &mut writer)?,
+            Table::Measures => accuracy::measures(run, &mut writer)?,
         }
     }
     writer.flush()?;

@@ -25,4 +25,12 @@ impl Report {
         let cases = self.run.cases.iter().zip(&self.summary.cases);
         cases.filter_map(|(run, summary)| Some((run.as_ref().ok()?, summary)))
     }
+
+    /// Those in which something could have run: others only tell how right some work was.
+    pub(crate) fn cases_with_course(
+        &self,
+    ) -> impl Iterator<Item = (&CaseRun, &CaseSummary)> + Clone {
+        let cases = self.readable_cases();
+        cases.filter(|(run, _)| run.case.cores > 0 || !run.case.tasks.is_empty())
+    }
 }

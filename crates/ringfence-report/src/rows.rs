@@ -1,5 +1,7 @@
 //! Cases side by side, as rows of words: the terminal and the page show the same.
 
+pub mod accuracy;
+
 use ringfence_analysis::distribution::Distribution;
 use ringfence_analysis::statistics::{BestEffortStatistics, CoreStatistics, TaskStatistics};
 use ringfence_analysis::summary::{CaseSummary, Summary};

@@ -45,6 +45,8 @@ pub fn write(report: &Report, out: &mut impl Write) -> Result<(), Error> {
     slack(summary, out)?;
     best_effort(summary, out)?;
     throughput(summary, out)?;
+    trajectories(summary, out)?;
+    measures(summary, out)?;
     for case in &summary.cases {
         breaches(case, out)?;
     }
@@ -228,12 +230,76 @@ fn throughput(summary: &Summary, out: &mut impl Write) -> Result<(), Error> {
     print(&table, out)
 }
 
-/// Evidence for what a case claims and does not hold; misses of a case that
-/// claims no isolation are what it is there to show.
+fn trajectories(summary: &Summary, out: &mut impl Write) -> Result<(), Error> {
+    let rows = rows::accuracy::trajectory_rows(summary);
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let header = [
+        "Errors of",
+        "Case",
+        "Median",
+        "RMS",
+        "95 %",
+        "Largest",
+        "Median at most",
+    ];
+    let mut table = table(&header, 2);
+    for row in rows {
+        let name = if row.first { row.trajectory } else { "" };
+        table.add_row([
+            name,
+            row.case,
+            &row.median,
+            &row.root_mean_square,
+            &row.p95,
+            &row.largest,
+            &row.limit,
+        ]);
+    }
+    print(&table, out)
+}
+
+fn measures(summary: &Summary, out: &mut impl Write) -> Result<(), Error> {
+    let rows = rows::accuracy::measure_rows(summary);
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let header = [
+        "Measured",
+        "Case",
+        "Above limit",
+        "Smallest",
+        "Median",
+        "Largest",
+        "At most",
+    ];
+    let mut table = table(&header, 2);
+    for row in rows {
+        let name = if row.first { row.measure } else { "" };
+        let above = match row.above_limit.parse::<u64>() {
+            Ok(above) => format!("{above} of {}", row.values),
+            Err(_) => row.above_limit,
+        };
+        table.add_row([
+            name,
+            row.case,
+            &above,
+            &row.smallest,
+            &row.median,
+            &row.largest,
+            &row.limit,
+        ]);
+    }
+    print(&table, out)
+}
+
+/// Evidence for what a case claims and does not hold; misses and errors of a case
+/// that claims no isolation are what it is there to show.
 fn breaches(case: &CaseSummary, out: &mut impl Write) -> Result<(), Error> {
     let failed = case.verdict.claims.iter().filter(|claim| {
-        claim.outcome == Outcome::Fail
-            && (claim.kind != ClaimKind::Deadlines || case.verdict.claims_isolation)
+        let is_of_results = matches!(claim.kind, ClaimKind::Deadlines | ClaimKind::Accuracy);
+        claim.outcome == Outcome::Fail && (!is_of_results || case.verdict.claims_isolation)
     });
     for claim in failed {
         writeln!(

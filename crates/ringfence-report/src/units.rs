@@ -1,5 +1,18 @@
 //! Numbers as people read them.
 
+use ringfence_record::accuracy::Quantity;
+
+/// A value for columns whose numbers are compared: `0.122 m`, `12.5 %`, `3`.
+pub fn quantity_in_column(quantity: Quantity, value: i64) -> String {
+    match quantity {
+        Quantity::Length => format!("{:.3} m", value as f64 / 1e6),
+        Quantity::Duration if value < 0 => format!("-{}", duration_in_column(value.unsigned_abs())),
+        Quantity::Duration => duration_in_column(value.unsigned_abs()),
+        Quantity::Share => percent(value as f64 / 1e6),
+        Quantity::Count => value.to_string(),
+    }
+}
+
 /// A duration with up to four significant digits in the unit in which it
 /// reads best: `12.34 ms`, `950 µs`, `3 s`.
 pub fn duration(ns: u64) -> String {

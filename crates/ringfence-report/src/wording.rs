@@ -98,15 +98,26 @@ pub fn headline(summary: &Summary) -> String {
 }
 
 fn in_headline(case: &CaseSummary) -> String {
-    let broken = case
-        .verdict
-        .claims
-        .iter()
-        .find(|claim| claim.outcome == Outcome::Fail && claim.kind != ClaimKind::Deadlines);
-    match broken {
+    let broken = case.verdict.claims.iter().find(|claim| {
+        let is_of_results = matches!(claim.kind, ClaimKind::Deadlines | ClaimKind::Accuracy);
+        claim.outcome == Outcome::Fail && !is_of_results
+    });
+    let accuracy = case.verdict.claim(ClaimKind::Accuracy).filter(|claim| {
+        let is_wrong_in_time = claim.outcome == Outcome::Fail && case.verdict.misses == 0;
+        is_wrong_in_time || tells_accuracy_alone(case)
+    });
+    match broken.or(accuracy) {
         Some(claim) => format!("under {} {}", case.name, claim_result(claim)),
         None => format!("under {} {}", case.name, deadlines(case)),
     }
+}
+
+/// Whether nothing ran in a case that could be late, but it tells how right some work was.
+fn tells_accuracy_alone(case: &CaseSummary) -> bool {
+    case.statistics.as_ref().is_some_and(|statistics| {
+        let tells = !statistics.trajectories.is_empty() || !statistics.measures.is_empty();
+        tells && statistics.tasks.is_empty() && statistics.best_effort.is_empty()
+    })
 }
 
 /// The verdict on a case, the most important first.
@@ -119,15 +130,19 @@ pub fn sentences(case: &CaseSummary) -> Vec<String> {
         ClaimKind::OneGangAtATime
         | ClaimKind::Share
         | ClaimKind::Budgets
+        | ClaimKind::Accuracy
         | ClaimKind::Reservations => claim.outcome != Outcome::NotClaimed,
         ClaimKind::Releases => matches!(claim.outcome, Outcome::Fail | Outcome::NotJudged),
         ClaimKind::CompleteRecord | ClaimKind::WorkConservation | ClaimKind::Throttling => {
             claim.outcome == Outcome::Fail
         }
     });
-    let isolation = case.verdict.claims_isolation;
-    let unpromised = (!isolation).then(|| "nothing was promised".to_owned());
-    std::iter::once(deadlines(case))
+    let alone = tells_accuracy_alone(case);
+    let unpromised = !case.verdict.claims_isolation && !alone;
+    let unpromised = unpromised.then(|| "nothing was promised".to_owned());
+    let deadlines = (!alone).then(|| deadlines(case));
+    deadlines
+        .into_iter()
         .chain(claims.map(claim_result))
         .chain(unpromised)
         .map(|text| capitalised(&format!("{text}.")))
@@ -157,6 +172,7 @@ pub fn claim_name(kind: ClaimKind) -> &'static str {
         ClaimKind::Reservations => "Each core of a VM stays within its share",
         ClaimKind::Throttling => "Throttled cores run no best-effort work",
         ClaimKind::Deadlines => "Every job finishes by its deadline",
+        ClaimKind::Accuracy => "Errors and other figures stay within their limits",
     }
 }
 
@@ -172,6 +188,7 @@ fn claim_result(claim: &ClaimResult) -> String {
         ClaimKind::Reservations => "the reservations",
         ClaimKind::Throttling => "throttling",
         ClaimKind::Deadlines => "the deadlines",
+        ClaimKind::Accuracy => "accuracy",
     };
     match (claim.outcome, claim.kind) {
         (Outcome::Fail, ClaimKind::CompleteRecord) => "the record cannot be relied on".into(),
@@ -184,6 +201,15 @@ fn claim_result(claim: &ClaimResult) -> String {
                 count(claim.breaches, "time")
             )
         }
+        (Outcome::Fail, ClaimKind::Accuracy) => {
+            let (above, all) = (claim.breaches, count(claim.checked, "figure"));
+            let verb = if above == 1 { "is" } else { "are" };
+            format!("{above} of {all} {verb} above the limit")
+        }
+        (Outcome::Pass, ClaimKind::Accuracy) => match claim.checked {
+            1 => "the only figure is within its limit".into(),
+            checked => format!("all {checked} figures are within their limits"),
+        },
         (Outcome::Fail, _) => format!("{subject} was broken {}", count(claim.breaches, "time")),
         (Outcome::Pass, _) => format!("{subject}: promised and held"),
         (Outcome::NotClaimed, _) => format!("{subject} was not claimed"),
@@ -201,6 +227,7 @@ pub fn checked(claim: &ClaimResult) -> String {
         ClaimKind::Reservations => "period or throttling of a core",
         ClaimKind::Throttling => "throttling",
         ClaimKind::Releases | ClaimKind::Deadlines => "job",
+        ClaimKind::Accuracy => "figure",
     };
     count(claim.checked, noun)
 }

@@ -185,6 +185,7 @@ impl<'a> Workload<'a> {
                 .map(|t| self.declare_thread(t))
                 .collect(),
             classes_of_service: self.declare_classes(scenario, case),
+            accuracy: Default::default(),
         }
     }
 
@@ -236,6 +237,7 @@ fn declare_task(entry: &TaskEntry<'_>) -> event::Task {
         period_ns: entry.task.period_ns,
         deadline_ns: entry.task.deadline_ns,
         offset_ns: entry.task.offset_ns,
+        sporadic: false,
     }
 }
 

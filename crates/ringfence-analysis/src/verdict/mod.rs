@@ -4,6 +4,7 @@
 //! the counters. What the enforcer says about itself (`GangActive`) is not
 //! used. The definitions of the rules are in `docs/src/verdict.md`.
 
+mod accuracy;
 mod budgets;
 mod changes;
 mod deadlines;
@@ -51,10 +52,12 @@ pub enum ClaimKind {
     /// Each core of a VM stays within its share of the VM's reservation, and stands still
     /// when it is throttled.
     Reservations,
-    /// Every task releases a job in every period. Every case claims it.
+    /// Every task that is not sporadic releases a job in every period. Every case claims it.
     Releases,
     /// Every job finishes by its deadline. Every case claims it.
     Deadlines,
+    /// Errors of trajectories and other measured figures stay within their limits.
+    Accuracy,
 }
 
 /// What came out.
@@ -93,7 +96,7 @@ pub struct ClaimResult {
     pub kind: ClaimKind,
     /// What came out.
     pub outcome: Outcome,
-    /// How many things were checked: occupations, periods, un-throttlings, jobs.
+    /// How many things were checked: occupations, periods, un-throttlings, jobs, figures.
     pub checked: u64,
     /// Number of breaches, or of observations where nothing is claimed.
     pub breaches: u64,
@@ -156,6 +159,7 @@ pub fn judge(run: &CaseRun) -> Verdict {
                 .into_result(ClaimKind::Reservations, !claims.reservations.is_empty()),
             releases::releases(run).into_result(ClaimKind::Releases, true),
             deadlines.into_result(ClaimKind::Deadlines, true),
+            accuracy::accuracy(run).into_result(ClaimKind::Accuracy, accuracy::is_claimed(run)),
         ],
         jobs,
         misses,
@@ -204,6 +208,7 @@ pub fn unreadable(error: &CaseError) -> Verdict {
             not_judged(ClaimKind::Reservations),
             not_judged(ClaimKind::Releases),
             not_judged(ClaimKind::Deadlines),
+            not_judged(ClaimKind::Accuracy),
         ],
         jobs: 0,
         misses: 0,

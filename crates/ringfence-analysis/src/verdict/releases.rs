@@ -1,4 +1,4 @@
-//! Every task releases its jobs when they are due.
+//! Every task releases its jobs when they are due; those of a sporadic task never are.
 
 use super::{Breach, Findings};
 use crate::case::CaseRun;
@@ -8,7 +8,8 @@ use crate::duration::readable;
 /// `hand_over_ns` later, up to the end of the run.
 pub(super) fn releases(run: &CaseRun) -> Findings {
     let mut findings = Findings::default();
-    for (task, jobs) in run.case.tasks.iter().zip(&run.jobs) {
+    let tasks = run.case.tasks.iter().zip(&run.jobs);
+    for (task, jobs) in tasks.filter(|(task, _)| !task.sporadic) {
         let due_ns = |number: u64| {
             let since_first_ns = number.saturating_mul(task.period_ns);
             task.offset_ns.saturating_add(since_first_ns)

@@ -29,6 +29,7 @@ pub fn case() -> Case {
         period_ns: 20_000,
         deadline_ns: 10_000,
         offset_ns: 0,
+        sporadic: false,
     };
     let thread = |name: &str, task| Thread {
         name: name.into(),
@@ -83,6 +84,7 @@ pub fn case() -> Case {
                 threads: vec![HOG],
             },
         ],
+        accuracy: Default::default(),
     }
 }
 

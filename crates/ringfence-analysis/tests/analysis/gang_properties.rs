@@ -189,6 +189,7 @@ fn declare(setup: &Setup) -> Case {
                 deadline_ns: 1000,
                 // Threads run, but no job is due.
                 offset_ns: u64::MAX,
+                sporadic: false,
             })
             .collect(),
         threads: threads
@@ -198,6 +199,7 @@ fn declare(setup: &Setup) -> Case {
             })
             .collect(),
         classes_of_service: vec![],
+        accuracy: Default::default(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Tests of the whole crate in one program.
 
+mod accuracy;
 mod budget_properties;
 mod common;
 mod distribution;

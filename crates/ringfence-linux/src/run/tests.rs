@@ -23,6 +23,7 @@ fn history() -> History {
         period_ns: 100,
         deadline_ns: 100,
         offset_ns: 0,
+        sporadic: false,
     };
     let thread = |name: &str, task| Thread {
         name: name.into(),
@@ -53,6 +54,7 @@ fn history() -> History {
                 thread("hog/0", None),
             ],
             classes_of_service: vec![],
+            accuracy: Default::default(),
         },
         start_ns: START_NS,
         threads: HashMap::from([(10, 0), (11, 1), (12, 2)]),

@@ -66,7 +66,7 @@ fn a_lost_frame_is_missed_at_the_end() {
     assert_eq!(events.len(), sample_events().len() - 1);
     let text = error.unwrap().to_string();
     assert!(
-        text.contains("had 21 events when it was written, but 20 are here"),
+        text.contains("had 24 events when it was written, but 23 are here"),
         "{text}"
     );
 }
@@ -96,11 +96,11 @@ fn other_files_and_other_versions_are_told_apart() {
     ));
     assert!(matches!(read_all(b"PK").1, Some(RecordError::NotARecord)));
     let mut newer = record(&sample_events());
-    newer[8] = 8;
+    newer[8] = 9;
     let text = read_all(&newer).1.unwrap().to_string();
     assert_eq!(
         text,
-        "this record has format version 8, but this ringfence reads version 7; read it with a newer ringfence"
+        "this record has format version 9, but this ringfence reads version 8; read it with a newer ringfence"
     );
 }
 

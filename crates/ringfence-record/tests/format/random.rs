@@ -3,6 +3,7 @@
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
+use ringfence_record::accuracy::*;
 use ringfence_record::event::*;
 use ringfence_record::{Reader, Section, Writer, read_all};
 
@@ -10,6 +11,33 @@ use crate::sample::{ends, header, record, sample_events};
 
 fn any_name() -> impl Strategy<Value = String> {
     "\\PC{0,12}"
+}
+
+prop_compose! {
+    fn any_accuracy()(
+        trajectories in vec((any_name(), any::<(bool, Option<u64>)>()), 0..3),
+        measures in vec((any_name(), 0_usize..4, any::<Option<i64>>()), 0..3),
+    ) -> Accuracy {
+        let quantities = [Quantity::Length, Quantity::Duration, Quantity::Share, Quantity::Count];
+        Accuracy {
+            trajectories: trajectories
+                .into_iter()
+                .map(|(name, (same, median_limit_um))| Trajectory {
+                    name,
+                    alignment: if same { Alignment::Same } else { Alignment::Rigid },
+                    median_limit_um,
+                })
+                .collect(),
+            measures: measures
+                .into_iter()
+                .map(|(name, quantity, limit)| Measure {
+                    name,
+                    quantity: quantities[quantity],
+                    limit,
+                })
+                .collect(),
+        }
+    }
 }
 
 prop_compose! {
@@ -24,9 +52,10 @@ prop_compose! {
         reservations_bytes_per_second in any::<Option<u64>>(),
         partitions in vec((any_name(), vec(any::<u16>(), 0..4)), 0..3),
         gangs in vec((any_name(), any::<(u16, u8, Option<u64>, Option<u64>)>()), 0..3),
-        tasks in vec((any_name(), any::<(u16, u64, u64, u64)>()), 0..3),
+        tasks in vec((any_name(), any::<(u16, u64, u64, u64, bool)>()), 0..3),
         threads in vec((any_name(), any::<Option<u16>>()), 0..3),
         classes in vec((any_name(), any::<[Vec<u16>; 3]>()), 0..3),
+        accuracy in any_accuracy(),
     ) -> Case {
         Case {
             name,
@@ -80,12 +109,13 @@ prop_compose! {
                 .collect(),
             tasks: tasks
                 .into_iter()
-                .map(|(name, (gang, period_ns, deadline_ns, offset_ns))| Task {
+                .map(|(name, (gang, period_ns, deadline_ns, offset_ns, sporadic))| Task {
                     name,
                     gang,
                     period_ns,
                     deadline_ns,
                     offset_ns,
+                    sporadic,
                 })
                 .collect(),
             threads: threads
@@ -101,6 +131,7 @@ prop_compose! {
                     threads,
                 })
                 .collect(),
+            accuracy,
         }
     }
 }
@@ -119,6 +150,7 @@ fn any_event() -> impl Strategy<Value = Event> {
     ];
     let loan = any::<(u64, u16, u64, u64)>();
     let job = any::<(u64, u16, u32)>();
+    let place = any::<(u64, u16, u64, [i64; 3])>();
     prop_oneof![
         job.prop_map(|(time_ns, task, job)| Event::JobReleased { time_ns, task, job }),
         job.prop_map(|(time_ns, task, job)| Event::JobStarted { time_ns, task, job }),
@@ -201,6 +233,27 @@ fn any_event() -> impl Strategy<Value = Event> {
                 }
             }
         ),
+        place.prop_map(
+            |(time_ns, trajectory, at_ns, position_um)| Event::Position {
+                time_ns,
+                trajectory,
+                at_ns,
+                position_um
+            }
+        ),
+        place.prop_map(
+            |(time_ns, trajectory, at_ns, position_um)| Event::TruePosition {
+                time_ns,
+                trajectory,
+                at_ns,
+                position_um
+            }
+        ),
+        any::<(u64, u16, i64)>().prop_map(|(time_ns, measure, value)| Event::Measured {
+            time_ns,
+            measure,
+            value
+        }),
         (any::<u64>(), any_name()).prop_map(|(time_ns, text)| Event::Message { time_ns, text }),
     ]
 }

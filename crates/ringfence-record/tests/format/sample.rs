@@ -1,5 +1,6 @@
 //! A small record with everything in it.
 
+use ringfence_record::accuracy::*;
 use ringfence_record::event::*;
 use ringfence_record::{Reader, Writer};
 
@@ -17,6 +18,8 @@ pub fn header() -> Header {
             input(InputKind::Scenario, Some("scenarios/demo.toml")),
             input(InputKind::Platform, None),
             input(InputKind::Trace, Some("eyes.rftrace")),
+            input(InputKind::Description, Some("run.toml")),
+            input(InputKind::Table, Some("jobs.csv")),
         ],
     }
 }
@@ -84,6 +87,7 @@ pub fn case(name: &str) -> Case {
             period_ns: 1000,
             deadline_ns: 1000,
             offset_ns: 5,
+            sporadic: true,
         }],
         threads: vec![Thread {
             name: "eyes/0".into(),
@@ -95,6 +99,18 @@ pub fn case(name: &str) -> Case {
             colours: vec![0, 2],
             threads: vec![0],
         }],
+        accuracy: Accuracy {
+            trajectories: vec![Trajectory {
+                name: "head".into(),
+                alignment: Alignment::Rigid,
+                median_limit_um: Some(300_000),
+            }],
+            measures: vec![Measure {
+                name: "lost frames".into(),
+                quantity: Quantity::Count,
+                limit: None,
+            }],
+        },
     }
 }
 
@@ -175,6 +191,23 @@ pub fn sample_events() -> Vec<Event> {
             reservation: 0,
             period_ns: 2000,
             shares_bytes: vec![12800],
+        },
+        Event::Position {
+            time_ns,
+            trajectory: 0,
+            at_ns: 280,
+            position_um: [-1_000_000, 0, i64::MAX],
+        },
+        Event::TruePosition {
+            time_ns,
+            trajectory: 0,
+            at_ns: 275,
+            position_um: [i64::MIN, 1, 2],
+        },
+        Event::Measured {
+            time_ns,
+            measure: 0,
+            value: -3,
         },
         Event::Message {
             time_ns,

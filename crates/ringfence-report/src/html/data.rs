@@ -6,6 +6,7 @@ use ringfence_analysis::statistics::CoreStatistics;
 use ringfence_analysis::summary::{CaseSummary, Summary};
 use serde::Serialize;
 
+use super::accuracy::{self, MeasureData, TrajectoryData};
 use super::thin::{Slice, thin};
 use crate::report::Report;
 use crate::rows::work_name;
@@ -20,6 +21,8 @@ pub const MOST_JOBS: usize = 10_000;
 pub struct PageData<'a> {
     case_names: Vec<&'a str>,
     tasks: Vec<TaskData<'a>>,
+    trajectories: Vec<TrajectoryData<'a>>,
+    measures: Vec<MeasureData<'a>>,
     pub timelines: Vec<Timeline<'a>>,
 }
 
@@ -132,8 +135,10 @@ impl<'a> PageData<'a> {
                 .map(|case| case.name.as_str())
                 .collect(),
             tasks: tasks(report),
+            trajectories: accuracy::trajectory_data(report),
+            measures: accuracy::measure_data(report),
             timelines: report
-                .readable_cases()
+                .cases_with_course()
                 .map(|(case, summary)| timeline(case, summary, &colours))
                 .collect(),
         }

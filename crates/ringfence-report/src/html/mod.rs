@@ -1,5 +1,6 @@
 //! One self-contained page: works offline, from a file, and in print.
 
+mod accuracy;
 mod data;
 mod glossary;
 mod tables;
@@ -10,15 +11,18 @@ use std::io::Write;
 use askama::Template;
 
 use crate::report::Report;
+use crate::rows::accuracy::{self as accuracy_rows, MeasureRow, TrajectoryRow};
 use crate::rows::{self, BestEffortRow, SlackRow, TaskRow, ThroughputRow};
 use crate::{Error, set_up, wording};
 use data::{Group, PageData};
-use tables::{Card, ClaimRow, TaskTable, TimelineTable};
+use tables::{Card, ClaimRow, Named, TaskTable, TimelineTable};
 
 /// Our scripts; they are one module, in this order.
-const SCRIPTS: [&str; 6] = [
+const SCRIPTS: [&str; 8] = [
     include_str!("../../assets/format.js"),
+    include_str!("../../assets/boxes.js"),
     include_str!("../../assets/distributions.js"),
+    include_str!("../../assets/accuracy.js"),
     include_str!("../../assets/timeline.js"),
     include_str!("../../assets/bandwidth.js"),
     include_str!("../../assets/window.js"),
@@ -41,6 +45,9 @@ struct Page<'a> {
     few_jobs: &'static str,
     quantile_names: &'static [&'static str],
     tasks: Vec<TaskTable<'a>>,
+    trajectories: Vec<Named<'a, TrajectoryRow<'a>>>,
+    measures: Vec<Named<'a, MeasureRow<'a>>>,
+    few_values: &'static str,
     legend: Vec<Key>,
     timelines: Vec<TimelineTable<'a>>,
     claims: Vec<ClaimRow<'a>>,
@@ -104,6 +111,11 @@ pub fn write(report: &Report, out: &mut impl Write) -> Result<(), Error> {
         few_jobs: crate::wording::FEW_JOBS,
         quantile_names: &tables::QUANTILES,
         tasks: tables::quantiles(summary),
+        trajectories: tables::by_name(accuracy_rows::trajectory_rows(summary), |row| {
+            row.trajectory
+        }),
+        measures: tables::by_name(accuracy_rows::measure_rows(summary), |row| row.measure),
+        few_values: accuracy_rows::FEW_VALUES,
         legend: data.legend().into_iter().map(Key::of).collect(),
         timelines: tables::timelines(report, &resolutions_ns),
         claims: tables::claims(summary),

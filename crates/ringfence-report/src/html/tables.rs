@@ -81,6 +81,28 @@ pub fn quantiles(summary: &Summary) -> Vec<TaskTable<'_>> {
     task_names(summary).into_iter().map(table).collect()
 }
 
+/// Rows of one name.
+pub struct Named<'a, Row> {
+    pub name: &'a str,
+    pub rows: Vec<Row>,
+}
+
+/// Rows that follow one another and have one name, together.
+pub fn by_name<'a, Row>(rows: Vec<Row>, name: fn(&Row) -> &'a str) -> Vec<Named<'a, Row>> {
+    let mut tables: Vec<Named<'a, Row>> = Vec::new();
+    for row in rows {
+        let name = name(&row);
+        match tables.last_mut() {
+            Some(last) if last.name == name => last.rows.push(row),
+            _ => tables.push(Named {
+                name,
+                rows: vec![row],
+            }),
+        }
+    }
+    tables
+}
+
 /// What stands beside a case's timeline.
 pub struct TimelineTable<'a> {
     pub name: &'a str,
@@ -103,7 +125,7 @@ pub struct CoreRow {
 
 /// One for each of the page's timelines, in their order.
 pub fn timelines<'a>(report: &'a Report, resolutions_ns: &[u64]) -> Vec<TimelineTable<'a>> {
-    let cases = report.readable_cases().zip(resolutions_ns);
+    let cases = report.cases_with_course().zip(resolutions_ns);
     cases
         .map(|((run, summary), &resolution_ns)| {
             let cores = summary.statistics.as_ref().map_or(&[][..], |s| &s.cores);

@@ -2,6 +2,7 @@
 
 use crate::sample;
 use proptest::prelude::*;
+use ringfence_record::accuracy::{Alignment, Measure, Quantity, Trajectory};
 use ringfence_record::event::{ClassOfService, Event};
 use ringfence_report::{Report, html, perfetto, terminal};
 
@@ -27,6 +28,16 @@ fn renamed(name: &str) -> Report {
         case.gangs[0].name = name.into();
         case.tasks[0].name = name.into();
         case.threads[0].name = name.into();
+        case.accuracy.trajectories.push(Trajectory {
+            name: name.into(),
+            alignment: Alignment::Same,
+            median_limit_um: Some(1),
+        });
+        case.accuracy.measures.push(Measure {
+            name: name.into(),
+            quantity: Quantity::Share,
+            limit: None,
+        });
         case.classes_of_service.push(ClassOfService {
             name: name.into(),
             ways: vec![0],
@@ -34,13 +45,31 @@ fn renamed(name: &str) -> Report {
             threads: vec![0],
         });
     }
-    events.insert(
-        1,
+    let (time_ns, at_ns, position_um) = (0, 0, [0; 3]);
+    let told = [
         Event::Message {
-            time_ns: 0,
+            time_ns,
             text: name.into(),
         },
-    );
+        Event::Position {
+            time_ns,
+            trajectory: 0,
+            at_ns,
+            position_um,
+        },
+        Event::TruePosition {
+            time_ns,
+            trajectory: 0,
+            at_ns,
+            position_um,
+        },
+        Event::Measured {
+            time_ns,
+            measure: 0,
+            value: 1,
+        },
+    ];
+    events.splice(1..1, told);
     sample::report_of(&header, &events)
 }
 

@@ -29,7 +29,7 @@ fn fails_only(events: Vec<Event>, kind: ClaimKind) -> Vec<Breach> {
         let expected = match claim.kind {
             broken if broken == kind => Outcome::Fail,
             // Claimed by cases of their own.
-            ClaimKind::Reservations => Outcome::NotClaimed,
+            ClaimKind::Reservations | ClaimKind::Accuracy => Outcome::NotClaimed,
             _ => Outcome::Pass,
         };
         assert_eq!(claim.outcome, expected, "{claim:#?}");
@@ -105,8 +105,8 @@ fn a_good_record_passes_and_every_rule_looked_at_something() {
     let verdict = verdict(good());
     assert!(verdict.passed(), "{verdict:#?}");
     assert!(verdict.claims_isolation);
-    let reserved = ClaimKind::Reservations;
-    let looked = |claim: &ClaimResult| claim.checked > 0 || claim.kind == reserved;
+    let others = [ClaimKind::Reservations, ClaimKind::Accuracy];
+    let looked = |claim: &ClaimResult| claim.checked > 0 || others.contains(&claim.kind);
     assert!(verdict.claims.iter().all(looked));
     assert_eq!((verdict.jobs, verdict.misses), (3, 0));
 }

@@ -2,6 +2,7 @@
 //! best-effort work. Plausible, deterministic, and no model of anything.
 
 mod play;
+mod wander;
 
 use ringfence_analysis::run::Run;
 use ringfence_record::Writer;
@@ -26,6 +27,8 @@ struct Setting {
     tasks: &'static [usize],
     best_effort: bool,
     ring_fenced: bool,
+    /// How far from the truth a head is thought to be, where that is told.
+    off_um: Option<i64>,
 }
 
 const SETTINGS: [Setting; 4] = [
@@ -34,24 +37,28 @@ const SETTINGS: [Setting; 4] = [
         tasks: &[0],
         best_effort: false,
         ring_fenced: false,
+        off_um: None,
     },
     Setting {
         name: "solo/corners",
         tasks: &[1],
         best_effort: false,
         ring_fenced: false,
+        off_um: None,
     },
     Setting {
         name: "co-run",
         tasks: &[0, 1],
         best_effort: true,
         ring_fenced: false,
+        off_um: Some(1_500_000),
     },
     Setting {
         name: "rt-gang",
         tasks: &[0, 1],
         best_effort: true,
         ring_fenced: true,
+        off_um: Some(120_000),
     },
 ];
 

@@ -6,7 +6,8 @@ use ringfence_record::event::{
 };
 
 use super::{
-    AGGRESSOR_BYTES, BUDGET_BYTES, CORES, DURATION_NS, PERIOD_NS, SLOT_NS, Setting, TASKS, TaskSpec,
+    AGGRESSOR_BYTES, BUDGET_BYTES, CORES, DURATION_NS, PERIOD_NS, SLOT_NS, Setting, TASKS,
+    TaskSpec, wander,
 };
 
 /// A task of the running case.
@@ -78,6 +79,9 @@ impl Made {
         if self.setting.best_effort {
             (0..CORES).for_each(|core| self.executed(core));
         }
+        if let Some(off_um) = self.setting.off_um {
+            self.events.extend(wander::events(DURATION_NS, off_um));
+        }
         self.events.push(Event::CaseEnd {
             time_ns: DURATION_NS,
         });
@@ -143,10 +147,15 @@ impl Made {
                     period_ns: task.spec.period_ns,
                     deadline_ns: task.spec.deadline_ns,
                     offset_ns: 0,
+                    sporadic: false,
                 })
                 .collect(),
             threads,
             classes_of_service: vec![],
+            accuracy: match self.setting.off_um {
+                Some(_) => wander::accuracy(),
+                None => Default::default(),
+            },
         }
     }
 
