@@ -7,6 +7,7 @@ mod commands;
 mod corpus;
 mod doctor;
 mod hyp;
+mod imported_runs;
 mod interruption;
 mod portable;
 mod ringfence;

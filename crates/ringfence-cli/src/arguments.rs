@@ -38,6 +38,8 @@ pub enum Command {
     Check(Check),
     /// Make a scenario of a workload file of rt-app
     Import(Import),
+    /// Make a record of a run that ringfence did not make, from tables of what happened in it
+    ImportRun(ImportRun),
     /// Print exactly what a run would do
     Plan(Plan),
     /// Run a scenario into a record and judge it
@@ -111,6 +113,16 @@ pub struct Import {
     /// The machine: a built-in platform, or the path of a platform file as seen from the scenario's, which `ringfence calibrate` writes
     #[arg(long, value_name = "PLATFORM", default_value = "this-machine.toml")]
     pub platform: String,
+}
+
+/// `ringfence import-run`
+#[derive(Debug, Args)]
+pub struct ImportRun {
+    /// Description of the run in TOML, which names the tables of its jobs, trajectories and measures
+    pub description: PathBuf,
+    /// Where to write the record
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
 }
 
 /// What `plan` and `run` share: a scenario and what to change in it.
@@ -268,7 +280,7 @@ pub struct Report {
     /// Write a trace for ui.perfetto.dev
     #[arg(long, value_name = "FILE")]
     pub perfetto: Option<PathBuf>,
-    /// Write jobs.csv, intervals.csv and counters.csv into a folder
+    /// Write jobs.csv, intervals.csv, counters.csv, positions.csv and measures.csv into a folder
     #[arg(long, value_name = "FOLDER")]
     pub csv: Option<PathBuf>,
     /// Write all events as JSON lines

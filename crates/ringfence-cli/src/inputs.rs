@@ -23,7 +23,7 @@ impl Inputs {
 
     fn note(
         &self,
-        kind: FileKind,
+        kind: InputKind,
         given: Option<&Path>,
         mut contents: impl Read,
     ) -> io::Result<()> {
@@ -39,11 +39,7 @@ impl Inputs {
             size_bytes += count as u64;
         }
         let input = Input {
-            kind: match kind {
-                FileKind::Scenario => InputKind::Scenario,
-                FileKind::Platform => InputKind::Platform,
-                FileKind::Trace => InputKind::Trace,
-            },
+            kind,
             path: given.map(|path| path.display().to_string()),
             size_bytes,
             sha256: hash.finalize().iter().map(|b| format!("{b:02x}")).collect(),
@@ -56,22 +52,47 @@ impl Inputs {
     }
 }
 
+fn input_kind(kind: FileKind) -> InputKind {
+    match kind {
+        FileKind::Scenario => InputKind::Scenario,
+        FileKind::Platform => InputKind::Platform,
+        FileKind::Trace => InputKind::Trace,
+    }
+}
+
+impl ringfence_import::Source for Inputs {
+    fn read(
+        &self,
+        kind: ringfence_import::FileKind,
+        folder: &Path,
+        given: &Path,
+    ) -> io::Result<Vec<u8>> {
+        let bytes = std::fs::read(folder.join(given))?;
+        let kind = match kind {
+            ringfence_import::FileKind::Description => InputKind::Description,
+            ringfence_import::FileKind::Table => InputKind::Table,
+        };
+        self.note(kind, Some(given), &bytes[..])?;
+        Ok(bytes)
+    }
+}
+
 impl Files for Inputs {
     fn open(&self, kind: FileKind, folder: &Path, given: &Path) -> io::Result<Box<dyn Read>> {
         let mut file = File::open(folder.join(given))?;
-        self.note(kind, Some(given), &file)?;
+        self.note(input_kind(kind), Some(given), &file)?;
         file.rewind()?;
         Ok(Box::new(file))
     }
 
     fn read(&self, kind: FileKind, folder: &Path, given: &Path) -> io::Result<Vec<u8>> {
         let bytes = std::fs::read(folder.join(given))?;
-        self.note(kind, Some(given), &bytes[..])?;
+        self.note(input_kind(kind), Some(given), &bytes[..])?;
         Ok(bytes)
     }
 
     fn built_in(&self, platform: &Builtin) {
-        self.note(FileKind::Platform, None, platform.source.as_bytes())
+        self.note(InputKind::Platform, None, platform.source.as_bytes())
             .expect("bytes in memory can be read");
     }
 }

@@ -43,6 +43,7 @@ fn dispatch(command: Command) -> Result<Outcome, Failure> {
     match command {
         Command::Check(arguments) => commands::check::run(&arguments),
         Command::Import(arguments) => commands::import::run(&arguments),
+        Command::ImportRun(arguments) => commands::import_run::run(&arguments),
         Command::Plan(arguments) => commands::plan::run(&arguments),
         Command::Run(arguments) => commands::run::run(&arguments),
         Command::Hyp(arguments) => commands::hyp::run(&arguments),

@@ -12,6 +12,7 @@ pub mod generate;
 pub mod guard;
 pub mod hyp;
 pub mod import;
+pub mod import_run;
 pub mod join;
 #[cfg(test)]
 mod live_example;

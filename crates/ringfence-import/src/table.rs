@@ -1,0 +1,111 @@
+//! Tables with comma-separated values under a row of names.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use csv::{ReaderBuilder, StringRecord, Trim};
+
+use crate::error::ImportError;
+
+/// A table; `file` is what messages call it.
+pub struct Table<'a> {
+    file: &'a Path,
+    names: StringRecord,
+    rows: Vec<StringRecord>,
+}
+
+/// A row of a table.
+#[derive(Clone, Copy)]
+pub struct Row<'a> {
+    table: &'a Table<'a>,
+    cells: &'a StringRecord,
+}
+
+impl<'a> Table<'a> {
+    /// Reads a table whole.
+    pub fn read(file: &'a Path, bytes: &[u8]) -> Result<Self, ImportError> {
+        let mut reader = ReaderBuilder::new()
+            .comment(Some(b'#'))
+            .trim(Trim::All)
+            .from_reader(bytes);
+        let error = |error: csv::Error| {
+            let line = error.position().map_or(1, csv::Position::line);
+            let what = match error.kind() {
+                csv::ErrorKind::UnequalLengths {
+                    expected_len, len, ..
+                } => format!("found {len} columns, expected {expected_len} as in the first row"),
+                csv::ErrorKind::Utf8 { .. } => "found bytes that are no UTF-8 text".into(),
+                _ => error.to_string(),
+            };
+            ImportError::at(file, line as usize, 1, what)
+        };
+        let names = reader.headers().map_err(error)?.clone();
+        let rows = reader.records().collect::<Result<_, _>>().map_err(error)?;
+        Ok(Self { file, names, rows })
+    }
+
+    /// The number of a column.
+    pub fn column(&self, name: &str) -> Result<usize, ImportError> {
+        self.names
+            .iter()
+            .position(|one| one == name)
+            .ok_or_else(|| {
+                let names: Vec<_> = self.names.iter().collect();
+                let what = format!(
+                    "found the columns {}, expected one called '{name}'",
+                    names.join(", ")
+                );
+                ImportError::at(self.file, 1, 1, what)
+            })
+    }
+
+    /// The rows that have these words in these columns.
+    pub fn rows<'t>(
+        &'t self,
+        r#where: &BTreeMap<String, String>,
+    ) -> Result<Vec<Row<'t>>, ImportError> {
+        let mut wanted = Vec::new();
+        for (name, word) in r#where {
+            wanted.push((self.column(name)?, word.as_str()));
+        }
+        let is_wanted =
+            |cells: &&StringRecord| wanted.iter().all(|(column, word)| &cells[*column] == *word);
+        let rows = self.rows.iter().filter(is_wanted);
+        Ok(rows.map(|cells| Row { table: self, cells }).collect())
+    }
+}
+
+impl<'a> Row<'a> {
+    /// What stands in a column.
+    pub fn text(&self, column: usize) -> &'a str {
+        &self.cells[column]
+    }
+
+    /// An error at a column; in a table with quotes or blanks the column of the text may be a little
+    /// further.
+    pub fn error(&self, column: usize, what: impl Into<String>) -> ImportError {
+        let line = self.cells.position().map_or(1, csv::Position::line);
+        let before = self.cells.iter().take(column);
+        let place = 1 + before.map(|cell| cell.chars().count() + 1).sum::<usize>();
+        ImportError::at(self.table.file, line as usize, place, what)
+    }
+
+    /// A time in whole nanoseconds; `None` where nothing stands.
+    pub fn time_ns(&self, column: usize) -> Result<Option<u64>, ImportError> {
+        let text = self.text(column);
+        if text.is_empty() {
+            return Ok(None);
+        }
+        text.parse().map(Some).map_err(|_| {
+            let what = format!("found {text:?}, expected a time in whole nanoseconds, 0 or more");
+            self.error(column, what)
+        })
+    }
+
+    /// A number that is finite.
+    pub fn number(&self, column: usize) -> Result<f64, ImportError> {
+        let text = self.text(column);
+        let number = text.parse().ok().filter(|number: &f64| number.is_finite());
+        number.ok_or_else(|| self.error(column, format!("found {text:?}, expected a number")))
+    }
+}
