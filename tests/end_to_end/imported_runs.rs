@@ -85,7 +85,7 @@ fn tables_of_a_run_become_a_record_that_every_report_reads() {
     ringfence(folder.path(), "import-run run.toml -o run.rfr").expect(0);
     let missed = ringfence(folder.path(), "report run.rfr").expect(2).stdout;
     assert!(
-        missed.contains("1 of 3 figures is above the limit."),
+        missed.contains("1 of 3 figures is above its limit."),
         "{missed}"
     );
 

@@ -53,6 +53,8 @@ function boxPlot({ rows, axis, width, marginLeft, ariaLabel, before = [], labell
   const inUnit = (key) => (row) => row[key] / axis.divisor;
   const outliers = rows.flatMap((row) => row.outliers.map((value) => ({ ...row, value: value / axis.divisor })));
   const look = { y: "case", stroke: "colour" };
+  // A box without width would be nothing but its gap.
+  const isFlat = (row) => row.lower_quartile === row.upper_quartile;
   return Plot.plot({
     width,
     height: 54 + 34 * rows.length + (labelled ? 18 : 0),
@@ -75,7 +77,13 @@ function boxPlot({ rows, axis, width, marginLeft, ariaLabel, before = [], labell
         fill: "colour",
         inset: 3,
       }),
-      Plot.tickX(rows, { ...look, x: inUnit("median"), stroke: "var(--surface)", strokeWidth: 2.5, inset: 3 }),
+      Plot.tickX(rows, {
+        ...look,
+        x: inUnit("median"),
+        stroke: (row) => (isFlat(row) ? row.colour : "var(--surface)"),
+        strokeWidth: 2.5,
+        inset: 3,
+      }),
       Plot.dot(outliers, { ...look, x: "value", r: 2.5 }),
     ],
   });

@@ -203,8 +203,11 @@ fn claim_result(claim: &ClaimResult) -> String {
         }
         (Outcome::Fail, ClaimKind::Accuracy) => {
             let (above, all) = (claim.breaches, count(claim.checked, "figure"));
-            let verb = if above == 1 { "is" } else { "are" };
-            format!("{above} of {all} {verb} above the limit")
+            match (claim.checked, above) {
+                (1, _) => "the only figure is above its limit".into(),
+                (_, 1) => format!("1 of {all} is above its limit"),
+                _ => format!("{above} of {all} are above their limits"),
+            }
         }
         (Outcome::Pass, ClaimKind::Accuracy) => match claim.checked {
             1 => "the only figure is within its limit".into(),
