@@ -18,7 +18,6 @@
 #include <chrono>
 #include <cstdio>
 #include <fstream>
-#include <map>
 #include <opencv2/imgcodecs.hpp>
 #include <set>
 
@@ -58,15 +57,22 @@ struct Generate {
     }
 };
 
-const std::map<std::string, ar_hud::Stage> stages = {
-    {"front-end", ar_hud::Stage::front_end},
-    {"mapping", ar_hud::Stage::mapping},
-    {"optimisation", ar_hud::Stage::optimisation},
+const std::vector<std::pair<std::string, ar_hud::Stage>> stages = {
+    {ar_hud::name_of(ar_hud::Stage::front_end), ar_hud::Stage::front_end},
+    {ar_hud::name_of(ar_hud::Stage::mapping), ar_hud::Stage::mapping},
+    {ar_hud::name_of(ar_hud::Stage::optimisation), ar_hud::Stage::optimisation},
 };
 
+/* Which there is. */
+ar_hud::Stage stage_called(const std::string &wanted) {
+    const auto is_it = [&](const auto &one) { return one.first == wanted; };
+    return std::find_if(stages.begin(), stages.end(), is_it)->second;
+}
+
 struct RunCommand {
-    std::string sequence, estimate, schedule, marked;
-    std::size_t frames = 0, marked_from = 0;
+    std::string sequence, estimate, schedule, disturbance, marked, jobs, truth;
+    std::size_t frames = 0, marked_from = 0, every = 1;
+    std::uint64_t seed = 1;
     bool real_time = false;
     ar_hud::RealTimeOptions options;
     std::vector<int> priorities;
@@ -79,8 +85,16 @@ struct RunCommand {
             ->required();
         command->add_option("--schedule", schedule,
                             "Table of what the stages take; without it, no time");
+        command
+            ->add_option("--disturbance", disturbance,
+                         "What the stages take as in a sweep: a point's EXPERIMENT=VALUE")
+            ->excludes(command->get_option("--schedule"));
+        command->add_option("--seed", seed, "Of a disturbance's times")
+            ->needs(command->get_option("--disturbance"))
+            ->capture_default_str();
         command->add_option("--frames", frames, "Only the first so many; 0: all")
             ->capture_default_str();
+        add_tables_to(*command);
         CLI::Option *mark = command->add_option(
             "--mark-jobs", marked, "Mark the jobs of this stage for `ringfence trace record`");
         mark->check(CLI::IsMember(stages));
@@ -91,11 +105,20 @@ struct RunCommand {
         command->callback([this] { run(); });
     }
 
+    void add_tables_to(CLI::App &command) {
+        command.add_option("--jobs", jobs, "Table of the stages' jobs to write (CSV)");
+        command.add_option("--truth", truth,
+                           "True trajectory at the frames to write, also those dropped");
+        command.add_option("--every", every, "Of both trajectories only every so many-th frame")
+            ->check(CLI::PositiveNumber)
+            ->capture_default_str();
+    }
+
     void add_real_time_to(CLI::App &command) {
         CLI::Option *flag = command.add_flag(
             "--real-time", real_time,
             "Three threads, and frames by the clock; holds all images in memory, 0.7 MB a frame");
-        for (const char *name : {"--schedule", "--mark-jobs"})
+        for (const char *name : {"--schedule", "--disturbance", "--mark-jobs"})
             flag->excludes(command.get_option(name));
         command.add_option("--speed", options.speed, "Frames come so many times as fast")
             ->check(CLI::Range(0.01, 1000.0))
@@ -125,13 +148,11 @@ struct RunCommand {
             cv::setNumThreads(1);
         const ar_hud::Sequence input = ar_hud::read_sequence(sequence);
         const ar_hud::StereoRig rig(input.left, input.right);
-        const ar_hud::Service service = schedule.empty()
-                                            ? [](std::size_t) { return ar_hud::ServiceTimes(); }
-                                            : ar_hud::read_schedule(schedule);
         std::vector<std::int64_t> ticks_ns;
         for (const ar_hud::StereoFrame &frame : input.frames)
             if (frames == 0 || ticks_ns.size() < frames)
                 ticks_ns.push_back(frame.left.timestamp_ns);
+        const ar_hud::Service service = service_of(ticks_ns.size());
         const auto images = [&](std::size_t frame) {
             show_progress(frame + 1, ticks_ns.size());
             return input.load(input.frames[frame]);
@@ -142,11 +163,27 @@ struct RunCommand {
         }
         ar_hud::JobMarks marks;
         const ar_hud::StageWatch watch =
-            marked.empty() ? nullptr : marks.of_stage(stages.at(marked), marked_from);
+            marked.empty() ? nullptr : marks.of_stage(stage_called(marked), marked_from);
         const ar_hud::Run done = ar_hud::run_in_virtual_time(rig, ticks_ns, images, service,
                                                              ar_hud::mapping_queue_max, watch);
-        ar_hud::write_tum(estimate, ar_hud::trajectory_of(done));
+        write(done, input.ground_truth);
         print(done, input.ground_truth);
+    }
+
+    ar_hud::Service service_of(std::size_t count) const {
+        if (!schedule.empty())
+            return ar_hud::read_schedule(schedule);
+        if (!disturbance.empty())
+            return ar_hud::disturbed(ar_hud::sweep_point(disturbance).disturbance, count, seed);
+        return [](std::size_t) { return ar_hud::ServiceTimes(); };
+    }
+
+    void write(const ar_hud::Run &done, const ar_hud::Trajectory &ground_truth) const {
+        ar_hud::write_tum(estimate, ar_hud::trajectory_of(done, every));
+        if (!truth.empty())
+            ar_hud::write_tum(truth, ar_hud::truth_of(done, ground_truth, every));
+        if (!jobs.empty())
+            ar_hud::write_jobs(jobs, done.jobs);
     }
 
     void run_in_real_time(const ar_hud::Sequence &input, const ar_hud::StereoRig &rig,
@@ -163,17 +200,16 @@ struct RunCommand {
         for (std::size_t frame = 0; frame < ticks_ns.size(); frame++)
             images.push_back(image(frame));
         const auto done = ar_hud::run_in_real_time(rig, ticks_ns, images, chosen);
-        ar_hud::write_tum(estimate, ar_hud::trajectory_of(done.run));
-        print(done.run, input.ground_truth);
+        write(done, input.ground_truth);
+        print(done, input.ground_truth);
         std::printf("%-14s %6s %8s %8s %8s %8s\n", "stage, ms", "jobs", "p50", "p90", "p99", "max");
-        print_times("front-end", done.front_end_ms);
-        print_times("mapping", done.mapping_ms);
-        print_times("optimisation", done.optimisation_ms);
+        for (const auto &[name, stage] : stages)
+            print_times(name, ar_hud::times_ms(done.jobs, stage));
     }
 
     /* Nearest rank: each figure is a job's. */
-    static void print_times(const char *stage, std::vector<double> times_ms) {
-        std::printf("%-14s %6zu", stage, times_ms.size());
+    static void print_times(const std::string &stage, std::vector<double> times_ms) {
+        std::printf("%-14s %6zu", stage.c_str(), times_ms.size());
         std::sort(times_ms.begin(), times_ms.end());
         const auto at = [&](std::size_t percent) {
             return times_ms[(times_ms.size() * percent + 99) / 100 - 1];

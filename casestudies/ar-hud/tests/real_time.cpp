@@ -2,9 +2,9 @@
 /* What holds however fast the machine is: nothing here asks how long anything took. */
 #include "engine/real_time.hpp"
 #include "engine/shared_map.hpp"
+#include "wall_clip.hpp"
 
 #include <catch2/catch.hpp>
-#include <opencv2/imgproc.hpp>
 
 using namespace ar_hud;
 
@@ -20,52 +20,32 @@ Keyframe keyframe(KeyframeId id, std::vector<LandmarkId> seen) {
     return one;
 }
 
-Pose shift(double x) {
-    Pose pose = Pose::Identity();
-    pose.translation().x() = x;
-    return pose;
-}
-
-/*
- * A pair that flies sideways along a wall, two pixels a frame: pictures cut out of one, so that they cost
- * next to nothing also under ThreadSanitizer.
- */
-struct Clip {
-    static constexpr int width = 320, height = 240, focal_px = 200, shift_px = 2;
-    static constexpr double wall_m = 2, baseline_m = 0.11;
-
-    explicit Clip(int frames) : rig(camera(0), camera(baseline_m)) {
-        const int disparity_px = static_cast<int>(focal_px * baseline_m / wall_m);
-        cv::Mat dots((height + 3) / 4, (width + disparity_px + shift_px * frames + 3) / 4, CV_8U);
-        cv::theRNG().state = 1;
-        cv::randu(dots, 0, 255);
-        cv::Mat wall;
-        cv::resize(dots, wall, {}, 4, 4, cv::INTER_CUBIC);
-        for (int n = 0; n < frames; n++) {
-            const cv::Rect seen(shift_px * n, 0, width, height);
-            images.push_back({wall(seen).clone(), wall(seen + cv::Point(disparity_px, 0)).clone()});
-            ticks_ns.push_back(n * 50'000'000LL);
+/* Each frame is one job of the front-end, each keyframe one of mapping; all have an end. */
+void check_jobs(const Run &done, std::size_t frames, std::size_t keyframes) {
+    std::size_t located = 0, mapped = 0, optimised = 0;
+    std::int64_t before_ns = 0;
+    for (const Job &job : done.jobs) {
+        if (job.stage == Stage::front_end) {
+            CHECK(job.frame == located++);
+            CHECK(job.dropped_ns.has_value() == done.frames[job.frame].dropped);
+        }
+        mapped += job.stage == Stage::mapping;
+        optimised += job.stage == Stage::optimisation;
+        CHECK(job.released_ns >= (job.stage == Stage::front_end ? before_ns : 0));
+        before_ns = job.released_ns;
+        if (job.dropped_ns) {
+            CHECK(*job.dropped_ns >= job.released_ns);
+            CHECK_FALSE(job.started_ns);
+            CHECK_FALSE(job.finished_ns);
+        } else {
+            CHECK(job.started_ns.value() >= job.released_ns);
+            CHECK(job.finished_ns.value() > *job.started_ns);
         }
     }
-
-    static Camera camera(double x_m) {
-        Camera one;
-        one.width = width;
-        one.height = height;
-        one.fu = one.fv = focal_px;
-        one.cu = width / 2.0;
-        one.cv = height / 2.0;
-        one.body_from_camera = shift(x_m);
-        return one;
-    }
-    static Eigen::Vector3d truth(std::size_t frame) {
-        return {static_cast<double>(frame) * shift_px * wall_m / focal_px, 0, 0};
-    }
-
-    StereoRig rig;
-    std::vector<StereoImages> images;
-    std::vector<std::int64_t> ticks_ns;
-};
+    CHECK(located == frames);
+    CHECK(mapped == keyframes);
+    CHECK(optimised == keyframes);
+}
 
 } // namespace
 
@@ -140,11 +120,11 @@ TEST_CASE("three threads follow a clip, with as many drops as it takes") {
     const Clip clip(frames);
     RealTimeOptions options;
     options.speed = GENERATE(0.5, 20.0, 1000.0);
-    const RealTimeRun done = run_in_real_time(clip.rig, clip.ticks_ns, clip.images, options);
-    REQUIRE(done.run.frames.size() == frames);
+    const Run done = run_in_real_time(clip.rig, clip.ticks_ns, clip.images, options);
+    REQUIRE(done.frames.size() == frames);
     std::size_t processed = 0, keyframes = 0;
     std::int64_t ready_ns = 0;
-    for (const FrameRecord &frame : done.run.frames) {
+    for (const FrameRecord &frame : done.frames) {
         if (frame.dropped)
             continue;
         processed++;
@@ -155,12 +135,13 @@ TEST_CASE("three threads follow a clip, with as many drops as it takes") {
         if (frame.tracking == Tracking::tracked)
             CHECK((frame.world_from_body.translation() - clip.truth(frame.frame)).norm() < 0.05);
     }
-    CHECK_FALSE(done.run.frames.back().dropped); /* nothing newer comes */
-    CHECK(done.front_end_ms.size() == processed);
+    CHECK_FALSE(done.frames.back().dropped); /* nothing newer comes */
+    CHECK(times_ms(done.jobs, Stage::front_end).size() == processed);
     CHECK(keyframes >= 1);
-    CHECK(done.mapping_ms.size() == keyframes);
-    CHECK(done.optimisation_ms.size() == done.run.optimisations);
-    CHECK(done.run.optimisations + done.run.optimisations_skipped <= keyframes);
+    CHECK(times_ms(done.jobs, Stage::mapping).size() == keyframes);
+    CHECK(times_ms(done.jobs, Stage::optimisation).size() >= done.optimisations);
+    CHECK(done.optimisations + done.optimisations_skipped <= keyframes);
+    check_jobs(done, frames, keyframes);
 }
 
 TEST_CASE("what a stage throws comes out, when all threads have ended") {

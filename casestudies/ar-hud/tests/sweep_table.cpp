@@ -31,6 +31,17 @@ TEST_CASE("a sweep that was ended goes on with what is missing") {
     CHECK(SweepTable(file, "clip", 20).missing(1).empty());
 }
 
+TEST_CASE("a point is found by its name, and what is none is told all that are") {
+    for (const Point &point : sweep_points()) {
+        const Point found = sweep_point(name_of(point));
+        CHECK(found.experiment == point.experiment);
+        CHECK(found.value == point.value);
+    }
+    CHECK(sweep_point("dropped_share=0.25").disturbance.dropped_share == 0.25);
+    CHECK_THROWS_WITH(sweep_point("dropped_share=0.2"),
+                      Catch::Contains("expected one of undisturbed=0, "));
+}
+
 TEST_CASE("a table of another sweep is refused, with file and line") {
     const TemporaryFolder folder;
     const auto file = folder.path / "sweep.csv";

@@ -99,6 +99,40 @@ TEST_CASE("of frames that come while the front-end is busy the newest is taken")
             CHECK(frame.ready_ns > frame.tick_ns + 2 * tick_ns);
 }
 
+TEST_CASE("jobs say when each stage had what a frame gave it, and what it dropped") {
+    const std::int64_t front_end_ns = 2 * tick_ns + 1, mapping_ns = 3 * tick_ns;
+    const Run done = run([&](std::size_t frame) {
+        ServiceTimes times{frame == 3, front_end_ns, mapping_ns};
+        times.optimised = false;
+        return times;
+    });
+    std::map<Stage, std::vector<Job>> jobs;
+    for (const Job &job : done.jobs)
+        jobs[job.stage].push_back(job);
+    const auto &located = jobs[Stage::front_end];
+    REQUIRE(located.size() == frames);
+    for (std::size_t n = 0; n < frames; n++) {
+        CHECK(located[n].frame == n);
+        CHECK(located[n].released_ns == static_cast<std::int64_t>(n) * tick_ns);
+        CHECK(located[n].dropped_ns.has_value() == done.frames[n].dropped);
+        CHECK(located[n].finished_ns.has_value() != done.frames[n].dropped);
+    }
+    CHECK(located[0].started_ns == 0);
+    CHECK(located[0].finished_ns == front_end_ns);
+    CHECK(located[1].dropped_ns == 2 * tick_ns); /* since a newer one came */
+    CHECK(located[2].started_ns == front_end_ns);
+    CHECK(located[3].dropped_ns == 3 * tick_ns); /* by the schedule */
+    const Job &mapped = jobs[Stage::mapping].at(0);
+    CHECK(mapped.released_ns == front_end_ns);
+    CHECK(mapped.started_ns == front_end_ns);
+    CHECK(mapped.finished_ns == front_end_ns + mapping_ns);
+    const Job &skipped = jobs[Stage::optimisation].at(0);
+    CHECK(skipped.released_ns == front_end_ns + mapping_ns);
+    CHECK(skipped.dropped_ns == skipped.released_ns);
+    CHECK(jobs[Stage::optimisation].size() == jobs[Stage::mapping].size());
+    CHECK(times_ms(done.jobs, Stage::mapping).at(0) == Approx(150));
+}
+
 TEST_CASE("frames that the schedule drops are not seen, and cost little") {
     const Run done = run([](std::size_t frame) { return ServiceTimes{frame % 2 == 1}; });
     CHECK(count(done, dropped) == frames / 2);

@@ -3,6 +3,7 @@
 
 #include "../slam/mapping.hpp"
 #include "../slam/optimisation.hpp"
+#include "job_log.hpp"
 #include "shared_map.hpp"
 #include "work_queue.hpp"
 
@@ -116,17 +117,13 @@ class RealTime {
     RealTime(const StereoRig &rig, const std::vector<std::int64_t> &ticks_ns,
              const std::vector<StereoImages> &images, const RealTimeOptions &options)
         : rig(rig), ticks_ns(ticks_ns), images(images), options(options), front_end(rig),
-          mapping(rig), optimisation(rig) {
+          mapping(rig), optimisation(rig), start_ns(clock_ns() + lead_ns) {
         for (std::size_t frame = 0; frame < ticks_ns.size(); frame++)
-            done.run.frames.push_back({frame, ticks_ns[frame], true});
-        done.front_end_ms.reserve(ticks_ns.size());
-        done.mapping_ms.reserve(ticks_ns.size());
-        done.optimisation_ms.reserve(ticks_ns.size());
+            done.frames.push_back({frame, ticks_ns[frame], true});
     }
 
     /* Throws what a thread has thrown. */
-    RealTimeRun go() {
-        start_ns = clock_ns() + lead_ns;
+    Run go() {
         std::thread front, map_maker, optimiser;
         try {
             front = thread(&RealTime::front_end_thread);
@@ -145,6 +142,9 @@ class RealTime {
         join(optimiser);
         if (failure)
             std::rethrow_exception(failure);
+        for (const JobLog *log : {&dropped, &located, &mapped_jobs, &optimised})
+            done.jobs.insert(done.jobs.end(), log->all().begin(), log->all().end());
+        sort_jobs(done.jobs);
         return std::move(done);
     }
 
@@ -153,6 +153,12 @@ class RealTime {
         Keyframe keyframe;
         Pose moved; /* of the world that its pose is in */
         StereoImages images;
+        std::size_t frame;
+        std::int64_t released_ns;
+    };
+    struct Mapped {
+        std::size_t frame;
+        std::int64_t released_ns;
     };
 
     std::thread thread(void (RealTime::*work)()) {
@@ -179,36 +185,52 @@ class RealTime {
 
     void play() {
         const Placed placed(place_of_cameras(options));
+        const JobLog::Place reported(Stage::front_end);
         for (std::size_t frame = 0; frame < ticks_ns.size() && !stopped; frame++) {
-            sleep_until(start_ns +
-                        std::llround(static_cast<double>(ticks_ns[frame] - ticks_ns.front()) /
-                                     options.speed));
-            frames.replace(frame);
+            sleep_until(tick_ns(frame));
+            JobLog::released(Stage::front_end, frame, tick_ns(frame));
+            if (const auto older = frames.replace(frame))
+                dropped.dropped(Stage::front_end, *older, tick_ns(*older), clock_ns());
         }
+    }
+
+    /* When a frame comes, by the wall's clock. */
+    std::int64_t tick_ns(std::size_t frame) const {
+        return start_ns + std::llround(static_cast<double>(ticks_ns[frame] - ticks_ns.front()) /
+                                       options.speed);
     }
 
     void front_end_thread() {
         const Placed placed(options.front_end);
+        const JobLog::Place reported(Stage::front_end);
         Pose moved = Pose::Identity();
         while (const auto frame = frames.take()) {
             const std::int64_t begin_ns = clock_ns();
+            JobLog::begun(Stage::front_end, *frame, begin_ns);
             const Snapshot now = map.snapshot();
             front_end.correct(now.moved * moved.inverse());
             moved = now.moved;
             const cv::Mat left = rig.rectify_left(images[*frame].left);
             const bool room = keyframes.has_room();
-            done.run.keyframes_refused += !room;
+            done.keyframes_refused += !room;
             FrameResult result = front_end.process(*frame, left, *now.map, room);
             record(result);
-            if (result.keyframe)
-                keyframes.offer({std::move(*result.keyframe), moved, {left, images[*frame].right}});
+            if (result.keyframe) {
+                const std::int64_t released_ns = clock_ns();
+                JobLog::released(Stage::mapping, *frame, released_ns);
+                keyframes.offer({std::move(*result.keyframe),
+                                 moved,
+                                 {left, images[*frame].right},
+                                 *frame,
+                                 released_ns});
+            }
             frames.done();
-            done.front_end_ms.push_back(since_ms(begin_ns));
+            located.finished(Stage::front_end, *frame, tick_ns(*frame), begin_ns, clock_ns());
         }
     }
 
     void record(const FrameResult &result) {
-        FrameRecord &record = done.run.frames[result.frame];
+        FrameRecord &record = done.frames[result.frame];
         record.dropped = false;
         record.ready_ns = ticks_ns.front() +
                           std::llround(static_cast<double>(clock_ns() - start_ns) * options.speed);
@@ -221,34 +243,41 @@ class RealTime {
 
     void mapping_thread() {
         const Placed placed(options.mapping);
+        const JobLog::Place reported(Stage::mapping);
         while (auto waiting = keyframes.take()) {
             const std::int64_t begin_ns = clock_ns();
+            const std::size_t frame = waiting->frame;
+            JobLog::begun(Stage::mapping, frame, begin_ns);
             const KeyframeId id = waiting->keyframe.id;
             map.add(std::move(waiting->keyframe), waiting->moved);
             waiting->images.right = rig.rectify_right(waiting->images.right);
             map.apply(
                 mapping.process(id, waiting->images, map.around(rig, id), keyframes.is_last()));
             keyframes.done();
-            done.run.optimisations_skipped += !mapped.offer(id);
-            done.mapping_ms.push_back(since_ms(begin_ns));
+            const std::int64_t end_ns = clock_ns();
+            mapped_jobs.finished(Stage::mapping, frame, waiting->released_ns, begin_ns, end_ns);
+            JobLog::released(Stage::optimisation, frame, end_ns);
+            if (!mapped.offer({frame, end_ns})) {
+                mapped_jobs.dropped(Stage::optimisation, frame, end_ns, end_ns);
+                done.optimisations_skipped++;
+            }
         }
     }
 
     void optimisation_thread() {
         const Placed placed(options.optimisation);
-        while (mapped.take()) {
+        const JobLog::Place reported(Stage::optimisation);
+        while (const auto job = mapped.take()) {
             const std::int64_t begin_ns = clock_ns();
+            JobLog::begun(Stage::optimisation, job->frame, begin_ns);
             if (const auto result = optimisation.process(map.sharing())) {
                 map.apply(*result);
-                done.run.optimisations++;
-                done.optimisation_ms.push_back(since_ms(begin_ns));
+                done.optimisations++;
             }
             mapped.done();
+            optimised.finished(Stage::optimisation, job->frame, job->released_ns, begin_ns,
+                               clock_ns());
         }
-    }
-
-    static double since_ms(std::int64_t begin_ns) {
-        return static_cast<double>(clock_ns() - begin_ns) / 1e6;
     }
 
     const StereoRig &rig;
@@ -259,13 +288,16 @@ class RealTime {
     Mapping mapping;
     Optimisation optimisation;
     SharedMap map;
-    std::int64_t start_ns = 0;
+    const std::int64_t start_ns;
     /* One frame waits beside the one that is worked on; optimisation has none that wait. */
     WorkQueue<std::size_t> frames{2};
     WorkQueue<Waiting> keyframes{mapping_queue_max};
-    WorkQueue<KeyframeId> mapped{1};
+    WorkQueue<Mapped> mapped{1};
     /* Each of its fields is one thread's until all have been joined. */
-    RealTimeRun done;
+    Run done;
+    /* One thread's each: of the cameras, the front-end, mapping and optimisation. */
+    JobLog dropped{ticks_ns.size(), start_ns}, located{ticks_ns.size(), start_ns};
+    JobLog mapped_jobs{2 * ticks_ns.size(), start_ns}, optimised{ticks_ns.size(), start_ns};
     std::atomic<bool> stopped{false}; /* no more frames: a thread has thrown */
     InheritingMutex stopping;
     std::exception_ptr failure;
@@ -273,9 +305,8 @@ class RealTime {
 
 } // namespace
 
-RealTimeRun run_in_real_time(const StereoRig &rig, const std::vector<std::int64_t> &ticks_ns,
-                             const std::vector<StereoImages> &images,
-                             const RealTimeOptions &options) {
+Run run_in_real_time(const StereoRig &rig, const std::vector<std::int64_t> &ticks_ns,
+                     const std::vector<StereoImages> &images, const RealTimeOptions &options) {
     /* What cannot be had is said here: no thread has to. */
     for (const ThreadPlace &place :
          {options.front_end, options.mapping, options.optimisation, place_of_cameras(options)}) {

@@ -23,21 +23,18 @@ struct RealTimeOptions {
     bool lock_memory = false;
 };
 
-/* What each of a stage's jobs took, by the clock, in their order. */
-struct RealTimeRun {
-    Run run; /* ready_ns by the sequence's clock, which runs `speed` times as fast as the wall's */
-    std::vector<double> front_end_ms, mapping_ms, optimisation_ms;
-};
-
 /*
+ * In the result `ready_ns` is by the sequence's clock, which runs `speed` times as fast as the wall's; the
+ * jobs are by the wall's. Jobs are told to ringfence, too, if that has started the program
+ * (recording/job_api.h): tasks 0, 1 and 2 are the stages, and a job has the number of its frame.
+ *
  * `images` are there before the clock starts: to decode them is not the front-end's work. The thread
  * that plays the cameras has one priority more than the highest of the stages'.
  *
  * Throws std::runtime_error, before any frame, if a thread cannot have its place or memory cannot be
  * locked; and what a stage throws, once all threads have ended.
  */
-RealTimeRun run_in_real_time(const StereoRig &rig, const std::vector<std::int64_t> &ticks_ns,
-                             const std::vector<StereoImages> &images,
-                             const RealTimeOptions &options);
+Run run_in_real_time(const StereoRig &rig, const std::vector<std::int64_t> &ticks_ns,
+                     const std::vector<StereoImages> &images, const RealTimeOptions &options);
 
 } // namespace ar_hud

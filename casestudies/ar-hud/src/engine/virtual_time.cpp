@@ -30,8 +30,10 @@ class VirtualTime {
         while (true) {
             const std::int64_t tick = next_frame < ticks_ns.size() ? ticks_ns[next_frame] : never;
             now = std::min({optimisation_ends, mapping_ends, front_end_ends, tick});
-            if (now == never)
+            if (now == never) {
+                sort_jobs(run.jobs);
                 return run;
+            }
             if (now == optimisation_ends)
                 end_optimisation();
             else if (now == mapping_ends)
@@ -46,7 +48,7 @@ class VirtualTime {
   private:
     struct Waiting {
         KeyframeId keyframe;
-        std::size_t frame;
+        Job job;
         StereoImages images; /* the left one rectified */
     };
 
@@ -58,17 +60,39 @@ class VirtualTime {
             watch(stage, frame, false);
     }
 
+    std::int64_t since_start_ns() const {
+        return now - ticks_ns.front();
+    }
+    Job release(Stage stage, std::size_t frame) const {
+        return {stage, frame, since_start_ns(), {}, {}, {}};
+    }
+    void drop(Job job) {
+        job.dropped_ns = since_start_ns();
+        run.jobs.push_back(job);
+    }
+    void finish(Job job) {
+        job.finished_ns = since_start_ns();
+        run.jobs.push_back(job);
+    }
+
     void take(std::size_t frame) {
-        if (service(frame).dropped)
+        const Job job = release(Stage::front_end, frame);
+        if (service(frame).dropped) {
+            drop(job);
             return;
-        waiting_frame = frame;
+        }
+        if (waiting_frame)
+            drop(*waiting_frame);
+        waiting_frame = job;
         begin_front_end();
     }
 
     void begin_front_end() {
         if (front_end_ends != never || !waiting_frame)
             return;
-        const std::size_t frame = *waiting_frame;
+        front_end_job = *waiting_frame;
+        front_end_job.started_ns = since_start_ns();
+        const std::size_t frame = front_end_job.frame;
         waiting_frame.reset();
         current = images(frame);
         const bool room = waiting.size() < queue_max;
@@ -82,6 +106,7 @@ class VirtualTime {
 
     void end_front_end() {
         front_end_ends = never;
+        finish(front_end_job);
         FrameRecord &record = run.frames[result.frame];
         record.dropped = false;
         record.ready_ns = now;
@@ -91,7 +116,8 @@ class VirtualTime {
         record.world_from_body = result.world_from_left * rig.body_from_left.inverse();
         if (result.keyframe) {
             record.keyframe = true;
-            waiting.push_back({result.keyframe->id, result.frame, current});
+            waiting.push_back(
+                {result.keyframe->id, release(Stage::mapping, result.frame), current});
             map.add(std::move(*result.keyframe));
             begin_mapping();
         }
@@ -102,7 +128,8 @@ class VirtualTime {
         if (mapping_ends != never || waiting.empty())
             return;
         Waiting &first = waiting.front();
-        watched(Stage::mapping, first.frame, [&] {
+        first.job.started_ns = since_start_ns();
+        watched(Stage::mapping, first.job.frame, [&] {
             first.images.right = rig.rectify_right(first.images.right);
             /* Local map tracking is for when nothing else waits. */
             mapped =
@@ -110,12 +137,13 @@ class VirtualTime {
                                 map.around(rig, first.keyframe, latest_searched, older_searched),
                                 waiting.size() == 1);
         });
-        mapping_ends = now + service(first.frame).mapping_ns;
+        mapping_ends = now + service(first.job.frame).mapping_ns;
     }
 
     void end_mapping() {
         mapping_ends = never;
-        const std::size_t frame = waiting.front().frame;
+        const std::size_t frame = waiting.front().job.frame;
+        finish(waiting.front().job);
         waiting.pop_front();
         map.apply(mapped);
         begin_optimisation(frame);
@@ -124,21 +152,29 @@ class VirtualTime {
 
     void begin_optimisation(std::size_t frame) {
         const ServiceTimes times = service(frame);
+        Job job = release(Stage::optimisation, frame);
         if (optimisation_ends != never || !times.optimised) {
+            drop(job);
             run.optimisations_skipped++;
             return;
         }
+        job.started_ns = since_start_ns();
         watched(Stage::optimisation, frame, [&] {
             optimised = optimisation.process(map.sharing(optimised_keyframes, fixed_keyframes));
         });
-        if (!optimised)
+        /* Of a map that is too small there is nothing to optimise. */
+        if (!optimised) {
+            finish(job);
             return;
+        }
+        optimisation_job = job;
         run.optimisations++;
         optimisation_ends = now + times.optimisation_ns;
     }
 
     void end_optimisation() {
         optimisation_ends = never;
+        finish(optimisation_job);
         front_end.correct(map.apply(*optimised));
     }
 
@@ -156,7 +192,8 @@ class VirtualTime {
 
     std::int64_t now = 0;
     std::size_t next_frame = 0;
-    std::optional<std::size_t> waiting_frame;
+    std::optional<Job> waiting_frame;
+    Job front_end_job, optimisation_job;
     StereoImages current;
     FrameResult result;
     std::int64_t front_end_ends = never;

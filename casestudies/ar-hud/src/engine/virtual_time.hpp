@@ -13,8 +13,8 @@
 
 #include "../euroc/sequence.hpp"
 #include "../slam/front_end.hpp"
+#include "job.hpp"
 #include "service.hpp"
-#include "stage.hpp"
 
 namespace ar_hud {
 
@@ -37,6 +37,7 @@ struct Run {
     std::size_t keyframes_refused = 0; /* frames that might have become one but for a full queue */
     std::size_t optimisations = 0;
     std::size_t optimisations_skipped = 0;
+    std::vector<Job> jobs; /* stage by stage, in the order of release */
 };
 
 /* `images` gives the raw images of a frame. `watch` is called from this thread. */

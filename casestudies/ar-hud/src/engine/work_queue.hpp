@@ -52,12 +52,17 @@ template <typename Item> class WorkQueue {
         pthread_cond_signal(&changed);
         return true;
     }
-    /* The newest wins: whatever waits is dropped. */
-    void replace(Item item) {
+    /* The newest wins: what waits is dropped, and given back. Of those that are put in by this alone
+     * one waits at most. */
+    std::optional<Item> replace(Item item) {
         const std::lock_guard<InheritingMutex> guard(mutex);
+        std::optional<Item> dropped;
+        if (!items.empty())
+            dropped = std::move(items.front());
         items.clear();
         items.push_back(std::move(item));
         pthread_cond_signal(&changed);
+        return dropped;
     }
     /* Waits for one; nothing when the queue is closed and empty. */
     std::optional<Item> take() {

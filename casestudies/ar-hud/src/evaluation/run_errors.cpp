@@ -18,11 +18,21 @@ double percentile(std::vector<double> values, double share) {
 
 } // namespace
 
-Trajectory trajectory_of(const Run &run) {
+Trajectory trajectory_of(const Run &run, std::size_t every) {
     Trajectory trajectory;
     for (const FrameRecord &frame : run.frames)
-        if (!frame.dropped)
+        if (!frame.dropped && frame.frame % every == 0)
             trajectory.push_back({frame.tick_ns, frame.world_from_body});
+    return trajectory;
+}
+
+Trajectory truth_of(const Run &run, const Trajectory &truth, std::size_t every) {
+    Trajectory ticks, trajectory;
+    for (const FrameRecord &frame : run.frames)
+        if (frame.frame % every == 0)
+            ticks.push_back({frame.tick_ns, Pose::Identity()});
+    for (const PosePair &pair : associate(ticks, truth))
+        trajectory.push_back({pair.timestamp_ns, pair.truth});
     return trajectory;
 }
 

@@ -21,8 +21,11 @@ struct RunErrors {
     bool failed = true;
 };
 
-/* Poses of the frames that were processed, as they were when they were ready. */
-Trajectory trajectory_of(const Run &run);
+/* Poses of the frames that were processed, as they were when they were ready; of every `every`th frame. */
+Trajectory trajectory_of(const Run &run, std::size_t every = 1);
+
+/* The true poses at these frames, also at those that were dropped; of those that have a true pose near. */
+Trajectory truth_of(const Run &run, const Trajectory &truth, std::size_t every = 1);
 
 RunErrors errors_of(const Run &run, const Trajectory &truth);
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 #include "sweep.hpp"
 
+#include "../input_error.hpp"
+
 #include <atomic>
+#include <cstdio>
 #include <exception>
 #include <mutex>
 #include <opencv2/core/utility.hpp>
@@ -33,6 +36,22 @@ std::vector<Point> sweep_points() {
         [](Disturbance &one, double frames) { one.optimisation_late_frames = frames; });
     add("optimisation_absent", {1}, [](Disturbance &one, double) { one.optimised = false; });
     return points;
+}
+
+std::string name_of(const Point &point) {
+    char value[32];
+    std::snprintf(value, sizeof value, "%g", point.value);
+    return point.experiment + "=" + value;
+}
+
+Point sweep_point(const std::string &name) {
+    std::string all;
+    for (const Point &point : sweep_points()) {
+        if (name_of(point) == name)
+            return point;
+        all += (all.empty() ? "" : ", ") + name_of(point);
+    }
+    throw InputError({name}, "is no point of a sweep; expected one of " + all);
 }
 
 void sweep(const Sequence &sequence, std::size_t frames, const std::vector<SweepRun> &runs,

@@ -21,6 +21,10 @@ struct Point {
 /* All points, those of an experiment one after the other. */
 std::vector<Point> sweep_points();
 
+/* As it is called: "dropped_share=0.25". Throws InputError, which names all, if there is none. */
+Point sweep_point(const std::string &name);
+std::string name_of(const Point &point);
+
 /* One run that is to be made. */
 struct SweepRun {
     Point point;

@@ -46,7 +46,7 @@ void write_tum(const std::filesystem::path &file, const Trajectory &trajectory) 
     for (const StampedPose &pose : trajectory) {
         const Eigen::Vector3d position = pose.world_from_body.translation();
         const Eigen::Quaterniond turn(pose.world_from_body.linear());
-        std::fprintf(out.get(), "%" PRId64 ".%09" PRId64 " %.9f %.9f %.9f %.9f %.9f %.9f %.9f\n",
+        std::fprintf(out.get(), "%" PRId64 ".%09" PRId64 " %.6f %.6f %.6f %.6f %.6f %.6f %.6f\n",
                      pose.timestamp_ns / 1'000'000'000, pose.timestamp_ns % 1'000'000'000,
                      position.x(), position.y(), position.z(), turn.x(), turn.y(), turn.z(),
                      turn.w());

@@ -26,7 +26,8 @@ using Trajectory = std::vector<StampedPose>;
 enum class QuaternionOrder { w_first, w_last };
 Pose read_pose(const TableReader &table, std::size_t column, QuaternionOrder order);
 
-/* TUM's format, which `evo` reads and writes: "seconds x y z qx qy qz qw", times to the nanosecond.
+/* TUM's format, which `evo` reads and writes: "seconds x y z qx qy qz qw", times to the
+ * nanosecond, lengths to the micrometre.
  * Both throw InputError. */
 Trajectory read_tum(const std::filesystem::path &file);
 void write_tum(const std::filesystem::path &file, const Trajectory &trajectory);
