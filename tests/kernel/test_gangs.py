@@ -34,6 +34,7 @@ SCHEDULERS = (
         "hand-overs": ("hand-overs", 32_000),
         "blocking": ("blocking", 2000),
         "forks": ("forks", 3000),
+        "kills": ("kills", 3000),
         "mutex": ("mutex", 3000),
         "many": ("many", 4000),
         "free": ("free", 3000),
@@ -148,10 +149,14 @@ class Gangs(unittest.TestCase):
     def test_members_that_fork(self):
         self.judge("forks", "--hand-overs-at-least", "20")
 
+    def test_members_that_are_killed_while_they_run(self):
+        """They never sleep: if one counted as runnable afterwards, no lower gang would run again."""
+        self.judge("kills", "--hand-overs-at-least", "20")
+
     def test_a_mutex_between_gangs(self):
         self.judge("mutex", "--hand-overs-at-least", "20")
 
-    def test_sixty_four_gangs_of_many_threads(self):
+    def test_sixty_four_gangs_of_two_hundred_threads(self):
         self.judge("many", "--hand-overs-at-least", "20")
 
     def test_members_without_a_cpu_of_their_own(self):

@@ -58,6 +58,8 @@ pub enum Extra {
     Blocks,
     /// Starts a process and waits for it.
     Forks,
+    /// Starts a process that never sleeps, and kills it while both run.
+    Kills,
     /// Works with this mutex held.
     Locks(Arc<Mutex<()>>),
     /// Changes its priority from job to job between its own and the next.
@@ -79,6 +81,12 @@ impl Setup {
             "hand-overs" => machine(three()),
             "blocking" => machine(with(0, Extra::Blocks)),
             "forks" => machine(with(1, Extra::Forks)),
+            // Two, and what they start: one on each CPU.
+            "kills" => {
+                let mut gangs = with(1, Extra::Kills);
+                gangs[1].threads = vec![FREE; 2];
+                machine(gangs)
+            }
             "priority" => machine(with(1, Extra::ChangesPriority)),
             "leaving" => {
                 let mut gangs = three();
@@ -272,9 +280,13 @@ fn small() -> Vec<Gang> {
     ]
 }
 
+/// Of 64 with 200 threads together.
 fn one_of_many(priority: u32) -> Gang {
     let first = (priority % 4) as u16;
-    let threads: Vec<_> = (0..3).map(|i| Some((first + i) % 4)).collect();
+    let pinned = (0..3).map(|i| Some((first + i) % 4));
+    let threads: Vec<_> = pinned
+        .chain(priority.is_multiple_of(8).then_some(FREE))
+        .collect();
     gang(
         priority,
         &threads,

@@ -115,6 +115,7 @@ impl Member<'_> {
                 let status = Command::new(shell).args(["-c", ":"]).status();
                 assert!(status.is_ok_and(|status| status.success()));
             }
+            Extra::Kills => kill(half),
             Extra::Locks(mutex) => {
                 let _held = mutex.lock().unwrap();
                 work(self.gang.work);
@@ -132,6 +133,17 @@ impl Member<'_> {
             }
         }
     }
+}
+
+/// Works beside a member that never sleeps, and kills it.
+fn kill(time: Duration) {
+    let shell = Command::new("/bin/sh")
+        .args(["-c", "while :; do :; done"])
+        .spawn();
+    let mut endless = shell.unwrap();
+    work(time);
+    endless.kill().unwrap();
+    endless.wait().unwrap();
 }
 
 fn this_thread() -> i32 {
