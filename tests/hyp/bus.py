@@ -63,7 +63,8 @@ that QEMU has translated together: at the next branch, at the end of a page, or 
 has four lines between two branches, each of them up to a fill and a write-back, so that up to {row_events} events
 can follow the one that was the last. What is over is a debt, and paid back in the next period: after each of
 {periods} periods, and on each core, the events so far are all its shares so far and an overshoot. The tables have the
-most that it was on any core. It is never below 0, and **{worst} events at most**.
+most that it was on any core. A core starts within a period; where less than a share of that was left, the next
+one is its first. It is never below 0, and **{worst} events at most**.
 {tables}
 ## What is counted
 
@@ -110,10 +111,13 @@ class Core:
     write_backs: int
     trace: list
 
-    def uses(self):
-        """Events in each of its whole periods, in order; the first is from its start on."""
+    def uses(self, share):
+        """Events in each of its periods, in order. It starts within the first, which is not one of them
+        if too little of it was left for a share."""
         begun = next(n for n, (_, kind, _) in enumerate(self.trace) if kind == ON)
         marks = [0, *(events for _, kind, events in self.trace[begun:] if kind == REFILL)]
+        if marks[1] < share:
+            del marks[0]
         return [after - before for before, after in itertools.pairwise(marks)][:PERIODS]
 
     def throttled(self):
@@ -121,7 +125,7 @@ class Core:
 
     def overshoots(self, share):
         """After each period: by how much all its events are above all its shares."""
-        return [total - n * share for n, total in enumerate(itertools.accumulate(self.uses()), 1)]
+        return [total - n * share for n, total in enumerate(itertools.accumulate(self.uses(share)), 1)]
 
 
 @dataclass
@@ -201,7 +205,7 @@ def overshoot(budget, period_us, vcpus, weights, *, runs=1):
         overshoots = core.overshoots(share)
         if len(overshoots) != PERIODS or min(overshoots) < 0:
             where = f"{budget} events in {period_us} us on {vcpus} cores"
-            raise Wrong(f"{where}: a share of {share}, and used were {core.uses()}")
+            raise Wrong(f"{where}: a share of {share}, and used were {core.uses(share)}")
         worst = max(worst, *overshoots)
     return worst
 
