@@ -11,6 +11,7 @@
 #include "head_pose/layers.hpp"
 #include "input_error.hpp"
 #include "recording/job_marks.hpp"
+#include "recording/stage_file.hpp"
 #include "sweep/sweep_table.hpp"
 
 #include <CLI/CLI.hpp>
@@ -28,7 +29,8 @@ constexpr int exit_done = 0, exit_error = 1;
 
 void show_progress(std::size_t done, std::size_t of) {
     if (done % 20 == 0 || done == of)
-        std::fprintf(stderr, "\r%zu of %zu%s", done, of, done == of ? "\n" : "");
+        /* Whatever is said next, an error say, takes its place. */
+        std::fprintf(stderr, "%zu of %zu%s", done, of, done == of ? "\n" : "\r");
 }
 
 struct Generate {
@@ -57,21 +59,15 @@ struct Generate {
     }
 };
 
-const std::vector<std::pair<std::string, ar_hud::Stage>> stages = {
+const std::map<std::string, ar_hud::Stage> stages = {
     {ar_hud::name_of(ar_hud::Stage::front_end), ar_hud::Stage::front_end},
     {ar_hud::name_of(ar_hud::Stage::mapping), ar_hud::Stage::mapping},
     {ar_hud::name_of(ar_hud::Stage::optimisation), ar_hud::Stage::optimisation},
 };
 
-/* Which there is. */
-ar_hud::Stage stage_called(const std::string &wanted) {
-    const auto is_it = [&](const auto &one) { return one.first == wanted; };
-    return std::find_if(stages.begin(), stages.end(), is_it)->second;
-}
-
 struct RunCommand {
-    std::string sequence, estimate, schedule, disturbance, marked, jobs, truth;
-    std::size_t frames = 0, marked_from = 0, every = 1;
+    std::string sequence, estimate, schedule, disturbance, jobs, truth;
+    std::size_t frames = 0, every = 1;
     std::uint64_t seed = 1;
     bool real_time = false;
     ar_hud::RealTimeOptions options;
@@ -95,12 +91,6 @@ struct RunCommand {
         command->add_option("--frames", frames, "Only the first so many; 0: all")
             ->capture_default_str();
         add_tables_to(*command);
-        CLI::Option *mark = command->add_option(
-            "--mark-jobs", marked, "Mark the jobs of this stage for `ringfence trace record`");
-        mark->check(CLI::IsMember(stages));
-        command->add_option("--mark-from", marked_from, "Those of this frame and later ones")
-            ->needs(mark)
-            ->capture_default_str();
         add_real_time_to(*command);
         command->callback([this] { run(); });
     }
@@ -118,7 +108,7 @@ struct RunCommand {
         CLI::Option *flag = command.add_flag(
             "--real-time", real_time,
             "Three threads, and frames by the clock; holds all images in memory, 0.7 MB a frame");
-        for (const char *name : {"--schedule", "--disturbance", "--mark-jobs"})
+        for (const char *name : {"--schedule", "--disturbance"})
             flag->excludes(command.get_option(name));
         command.add_option("--speed", options.speed, "Frames come so many times as fast")
             ->check(CLI::Range(0.01, 1000.0))
@@ -143,9 +133,6 @@ struct RunCommand {
     }
 
     void run() const {
-        /* A recording has one thread, so that every access is of the stage that is marked. */
-        if (!marked.empty())
-            cv::setNumThreads(1);
         const ar_hud::Sequence input = ar_hud::read_sequence(sequence);
         const ar_hud::StereoRig rig(input.left, input.right);
         std::vector<std::int64_t> ticks_ns;
@@ -161,11 +148,7 @@ struct RunCommand {
             run_in_real_time(input, rig, ticks_ns, images);
             return;
         }
-        ar_hud::JobMarks marks;
-        const ar_hud::StageWatch watch =
-            marked.empty() ? nullptr : marks.of_stage(stage_called(marked), marked_from);
-        const ar_hud::Run done = ar_hud::run_in_virtual_time(rig, ticks_ns, images, service,
-                                                             ar_hud::mapping_queue_max, watch);
+        const ar_hud::Run done = ar_hud::run_in_virtual_time(rig, ticks_ns, images, service);
         write(done, input.ground_truth);
         print(done, input.ground_truth);
     }
@@ -233,6 +216,38 @@ struct RunCommand {
                         "median %.4f m, 95 %% %.4f m\n",
                         errors.absolute.median, errors.absolute.rmse, errors.absolute.max,
                         errors.stale.median, errors.stale_p95_m);
+        else if (!truth.empty())
+            std::printf("absolute error: not known, fewer than three poses are near a true one\n");
+    }
+};
+
+struct StageJobCommand {
+    std::string sequence, stage, job;
+    std::size_t from_frame = 0;
+
+    void add_to(CLI::App &app) {
+        CLI::App *command = app.add_subcommand(
+            "stage-job", "Write one job of a stage, with all that it reads, for `ar-hud-job`");
+        command->add_option("SEQUENCE", sequence, "Folder of the sequence")->required();
+        command->add_option("STAGE", stage, "Which")->required()->check(CLI::IsMember(stages));
+        command->add_option("-o,--output", job, "File to write")->required();
+        command->add_option("--from", from_frame, "The first job of this frame or a later one")
+            ->capture_default_str();
+        command->callback([this] { run(); });
+    }
+
+    void run() const {
+        const ar_hud::Sequence input = ar_hud::read_sequence(sequence);
+        const ar_hud::StereoRig rig(input.left, input.right);
+        const auto images = [&](std::size_t frame) { return input.load(input.frames[frame]); };
+        const auto found =
+            ar_hud::stage_job_of(rig, input.frames.size(), images, stages.at(stage), from_frame);
+        if (!found)
+            throw ar_hud::InputError({sequence}, "has no job of " + stage + " from frame " +
+                                                     std::to_string(from_frame) + " on; it has " +
+                                                     std::to_string(input.frames.size()) +
+                                                     " frames, counted from 0");
+        ar_hud::write_stage_job(job, *found);
     }
 };
 
@@ -267,6 +282,13 @@ struct Sweep {
         if (input.ground_truth.empty())
             throw ar_hud::InputError({sequence}, "has no folder state_groundtruth_estimate0");
         const std::size_t taken = std::min(frames, input.frames.size());
+        ar_hud::Trajectory ticks;
+        for (std::size_t frame = 0; frame < taken; frame++)
+            ticks.push_back({input.frames[frame].left.timestamp_ns});
+        if (ar_hud::associate(ticks, input.ground_truth).size() < 3)
+            throw ar_hud::InputError(
+                {sequence}, "has no three true poses at the time of its first " +
+                                std::to_string(taken) + " frames, which an alignment needs");
         const std::string name = std::filesystem::canonical(sequence).filename().string();
         ar_hud::SweepTable table(output, name, taken);
         const auto runs = table.missing(seeds, only);
@@ -393,6 +415,8 @@ int main(int argc, char **argv) {
     generate.add_to(app);
     RunCommand run;
     run.add_to(app);
+    StageJobCommand stage_job;
+    stage_job.add_to(app);
     Sweep sweep;
     sweep.add_to(app);
     Evaluate evaluate;

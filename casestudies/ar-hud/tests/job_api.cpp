@@ -25,7 +25,7 @@ TEST_CASE("the jobs of a clip are in the log", "[.told]") {
     if (!log)
         return;
     constexpr std::size_t frames = 40;
-    const Clip clip(frames);
+    const WallClip clip(frames);
     RealTimeOptions options;
     options.speed = 50;
     const Run done = run_in_real_time(clip.rig, clip.ticks_ns, clip.images, options);

@@ -117,7 +117,7 @@ TEST_CASE("corrections stay rigid, however many there are") {
 
 TEST_CASE("three threads follow a clip, with as many drops as it takes") {
     constexpr std::size_t frames = 40;
-    const Clip clip(frames);
+    const WallClip clip(frames);
     RealTimeOptions options;
     options.speed = GENERATE(0.5, 20.0, 1000.0);
     const Run done = run_in_real_time(clip.rig, clip.ticks_ns, clip.images, options);
@@ -145,7 +145,7 @@ TEST_CASE("three threads follow a clip, with as many drops as it takes") {
 }
 
 TEST_CASE("what a stage throws comes out, when all threads have ended") {
-    Clip clip(20);
+    WallClip clip(20);
     for (std::size_t n = 1; n < clip.images.size(); n++)
         clip.images[n].left = cv::Mat();
     CHECK_THROWS_AS(run_in_real_time(clip.rig, clip.ticks_ns, clip.images, {}), cv::Exception);

@@ -19,11 +19,11 @@ inline Pose shift(double x) {
  * A pair that flies sideways along a wall, two pixels a frame: pictures cut out of one, so that they cost
  * next to nothing also under ThreadSanitizer.
  */
-struct Clip {
+struct WallClip {
     static constexpr int width = 320, height = 240, focal_px = 200, shift_px = 2;
     static constexpr double wall_m = 2, baseline_m = 0.11;
 
-    explicit Clip(int frames) : rig(camera(0), camera(baseline_m)) {
+    explicit WallClip(int frames) : rig(camera(0), camera(baseline_m)) {
         const int disparity_px = static_cast<int>(focal_px * baseline_m / wall_m);
         cv::Mat dots((height + 3) / 4, (width + disparity_px + shift_px * frames + 3) / 4, CV_8U);
         cv::theRNG().state = 1;

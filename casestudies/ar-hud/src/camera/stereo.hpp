@@ -13,6 +13,8 @@ struct StereoImages {
 
 class StereoRig {
   public:
+    /* None yet: for one that is read from a file. */
+    StereoRig() = default;
     StereoRig(const Camera &left, const Camera &right);
 
     cv::Mat rectify_left(const cv::Mat &raw) const;
@@ -30,6 +32,12 @@ class StereoRig {
     bool sees(const Eigen::Vector3d &point_in_left) const;
     /* The point at a pixel of the left image whose match is `disparity` pixels further left. */
     Eigen::Vector3d triangulate(const Eigen::Vector2d &pixel, double disparity) const;
+
+    /* For recording/stage_file.cpp. */
+    template <typename Archive> void serialize(Archive &archive) {
+        archive(focal_length, principal_point, baseline_m, body_from_left, size, left_map,
+                left_weights, right_map, right_weights);
+    }
 
   private:
     /* Where each rectified pixel is in the raw image: fixed-point maps of cv::remap. */

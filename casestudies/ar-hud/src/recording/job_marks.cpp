@@ -16,12 +16,4 @@ void JobMarks::end() {
     ringfence_job_end(page);
 }
 
-StageWatch JobMarks::of_stage(Stage marked, std::size_t from_frame) {
-    return [this, marked, from_frame](Stage stage, std::size_t frame, bool begins) {
-        if (stage != marked || frame < from_frame)
-            return;
-        begins ? begin() : end();
-    };
-}
-
 } // namespace ar_hud

@@ -37,6 +37,13 @@ class FrontEnd {
     /* The world of the map was corrected: `moved` is new from old, for what comes after. */
     void correct(const Pose &moved);
 
+    /* For recording/stage_file.cpp: all but the rig. */
+    template <typename Archive> void serialize(Archive &archive) {
+        archive(last, tracks, last_frame, world_from_left, motion, lost_since, tracks_at_keyframe,
+                keyframe_frame, keyframe_image, keyframe_pose, adopted, next_landmark,
+                next_keyframe);
+    }
+
   private:
     /* A corner that is followed from frame to frame; it is a landmark once mapping has placed it. */
     struct Track {
@@ -45,6 +52,10 @@ class FrontEnd {
         Patch patch;                            /* what it is to look like */
         std::optional<cv::Point2f> at_keyframe; /* in the last one */
         std::size_t missed = 0;                 /* frames since it was seen, in a row */
+
+        template <typename Archive> void serialize(Archive &archive) {
+            archive(landmark, at, patch, at_keyframe, missed);
+        }
     };
 
     void rename_tracks(const Map &map);

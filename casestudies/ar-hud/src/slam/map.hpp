@@ -99,6 +99,11 @@ class Map {
      * after that: new world from old world. */
     Pose apply(const OptimisationResult &result);
 
+    /* For recording/stage_file.cpp. */
+    template <typename Archive> void serialize(Archive &archive) {
+        archive(keyframes_, landmarks_, observers_, known_as_);
+    }
+
   private:
     Map part(const std::set<KeyframeId> &ids) const;
     std::set<KeyframeId> latest_ids(std::size_t count, bool with_redundant) const;
