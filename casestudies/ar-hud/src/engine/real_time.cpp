@@ -67,9 +67,8 @@ void take_place(const ThreadPlace &place) {
 /* The calling thread's place, given back at the end. */
 class Placed {
   public:
-    explicit Placed(const ThreadPlace &place) {
-        pthread_getschedparam(pthread_self(), &policy, &parameters);
-        sched_getaffinity(0, sizeof cores, &cores);
+    /* What take_place had done before it threw is undone, too: by then the other constructor is done. */
+    explicit Placed(const ThreadPlace &place) : Placed() {
         take_place(place);
     }
     ~Placed() {
@@ -80,6 +79,11 @@ class Placed {
     Placed &operator=(const Placed &) = delete;
 
   private:
+    Placed() {
+        pthread_getschedparam(pthread_self(), &policy, &parameters);
+        sched_getaffinity(0, sizeof cores, &cores);
+    }
+
     int policy = SCHED_OTHER;
     sched_param parameters{};
     cpu_set_t cores{};
