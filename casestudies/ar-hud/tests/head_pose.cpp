@@ -35,6 +35,15 @@ TEST_CASE("a table of layers that is none is refused by file and line") {
     CHECK_THROWS_WITH(read_layers(temporary.path), Catch::Contains("has no layers"));
     write_text(temporary.path / "layers.csv", "#layer\nx,mean,1,1\n");
     CHECK_THROWS_WITH(read_layers(temporary.path), Catch::Contains("layers.csv:2:"));
+    for (const char *wrong :
+         {"1x", "x1", "1x0", "1x-2", "1;2", "1x65536x65536x65536x65536", "1x1x1x1x1x1x1x1x1"}) {
+        write_text(temporary.path / "layers.csv",
+                   "#layer\nx,mean,1,1,0,0,1x2 " + std::string(wrong) + "\n");
+        CHECK_THROWS_WITH(read_layers(temporary.path),
+                          Catch::Contains("layers.csv:2:16: ") && Catch::Contains(wrong));
+    }
+    write_text(temporary.path / "layers.csv", "#layer\n../x,mean,1,1,0,0,1x2\n");
+    CHECK_THROWS_WITH(read_layers(temporary.path), Catch::Contains("layers.csv:2:1: "));
     write_text(temporary.path / "layers.csv", "#layer\nx,mean,1,1,0,0,1x2\n");
     write_text(temporary.path / "x.onnx", "no layer");
     CHECK_THROWS_WITH(read_layers(temporary.path), Catch::Contains("x.onnx: is no layer in ONNX"));

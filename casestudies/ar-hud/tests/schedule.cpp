@@ -34,6 +34,7 @@ TEST_CASE("what is wrong with a schedule is said with its place") {
         {"3, dropped\n3, dropped\n", "s.csv:2:1: found frame 3, expected a later one"},
         {"0, -1, 2, 3\n", "s.csv:1:4: found '-1'"},
         {"0, 1, 2, never\n", "s.csv:1:10: found 'never'"},
+        {"0, 1, 3600000000001, 3\n", "s.csv:1:7: found 3600000000001 ns, expected a service time"},
         {"x, dropped\n", "s.csv:1:1: found 'x'"},
     };
     for (const auto &[text, what] : cases) {

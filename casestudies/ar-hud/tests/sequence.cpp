@@ -8,6 +8,7 @@
 #include <catch2/catch.hpp>
 #include <functional>
 #include <opencv2/imgcodecs.hpp>
+#include <sstream>
 
 using namespace ar_hud;
 using Catch::Contains;
@@ -39,6 +40,20 @@ void replace(const fs::path &file, const std::string &what, const std::string &w
     const std::size_t at = text.find(what);
     REQUIRE(at != std::string::npos);
     write_text(file, text.replace(at, what.size(), with));
+}
+
+/* Puts cam1 there, in cam0's coordinates: x right, y down, z forward. */
+void mount_right(const fs::path &folder, const Eigen::Vector3d &at_m, double turn_rad = 0) {
+    const Pose mounted = hall_camera_left().body_from_camera * Eigen::Translation3d(at_m) *
+                         Eigen::AngleAxisd(turn_rad, Eigen::Vector3d::UnitY());
+    std::ostringstream data;
+    data.precision(17);
+    for (int n = 0; n < 16; n++)
+        data << (n ? ", " : "data: [") << mounted.matrix()(n / 4, n % 4);
+    const fs::path file = folder / "cam1/sensor.yaml";
+    const std::string text = read_text(file);
+    const std::size_t from = text.find("data: ["), to = text.find(']', from);
+    replace(file, text.substr(from, to - from), data.str());
 }
 
 /* What reading the sequence says, with all its images. */
@@ -151,6 +166,60 @@ TEST_CASE("what is wrong with a sequence is said with its place") {
         {"a calibration whose rotation is none",
          [](const fs::path &s) { replace(s / "cam0/sensor.yaml", "data: [0, -1", "data: [0, -2"); },
          "cam0/sensor.yaml:", "is no rotation"},
+        {"a calibration whose rotation is none, of numbers too large to tell",
+         [](const fs::path &s) {
+             replace(s / "cam0/sensor.yaml", "data: [0, -1, 0", "data: [1e200, -1e200, 1e200");
+         },
+         "cam0/sensor.yaml:3:3: ", "is no rotation"},
+        {"a calibration in millimetres", [](const fs::path &s) { mount_right(s, {110, 0, 0}); },
+         "cam1/sensor.yaml:3:3: ", "more than 100 m from the body"},
+        {"cameras too far apart", [](const fs::path &s) { mount_right(s, {11, 0, 0}); },
+         "cam1/sensor.yaml: ", "more than 10 m from cam0"},
+        {"cameras one above the other", [](const fs::path &s) { mount_right(s, {0, 0.11, 0}); },
+         "cam1/sensor.yaml: ", "not put this camera to the right of cam0"},
+        {"cameras one behind the other", [](const fs::path &s) { mount_right(s, {0, 0, 0.11}); },
+         "cam1/sensor.yaml: ", "not put this camera to the right of cam0"},
+        {"cameras in the other order", [](const fs::path &s) { mount_right(s, {-0.11, 0, 0}); },
+         "cam1/sensor.yaml: ", "not put this camera to the right of cam0"},
+        {"cameras that look elsewhere",
+         [](const fs::path &s) { mount_right(s, {0.11, 0, 0}, 1.5); },
+         "cam1/sensor.yaml: ", "turns this camera by 1.5"},
+        {"a focal length is zero",
+         [](const fs::path &s) {
+             replace(s / "cam0/sensor.yaml", "intrinsics: [458", "intrinsics: [0");
+         },
+         "cam0/sensor.yaml:9:13: ", "focal lengths fu and fv of 1 to 100000 pixels"},
+        {"a focal length is infinite",
+         [](const fs::path &s) {
+             replace(s / "cam0/sensor.yaml", "intrinsics: [458", "intrinsics: [.inf, 8");
+         },
+         "cam0/sensor.yaml:9:", "intrinsics"},
+        {"a distortion that no lens has",
+         [](const fs::path &s) {
+             replace(s / "cam0/sensor.yaml", "coefficients: [-0.2", "coefficients: [-10.2");
+         },
+         "cam0/sensor.yaml:11:26: ", "expected -10 to 10 each"},
+        {"a resolution of another camera",
+         [](const fs::path &s) {
+             for (const char *camera : {"cam0", "cam1"})
+                 replace(s / camera / "sensor.yaml", "[752, 480]", "[800, 480]");
+         },
+         "cam0/data/1000.png: ",
+         "has 752 x 480 pixels, but its camera's sensor.yaml says 800 x 480"},
+        {"ground truth of another time",
+         [](const fs::path &s) {
+             write_text(s / "state_groundtruth_estimate0/data.csv",
+                        "1,0,0,0,1,0,0,0\n999,0,0,0,1,0,0,0\n");
+         },
+         "state_groundtruth_estimate0/data.csv: ", "no pose from the time of the images"},
+        {"ground truth that begins when the images have ended",
+         [](const fs::path &s) {
+             write_text(s / "state_groundtruth_estimate0/data.csv", "900000000000,0,0,0,1,0,0,0\n");
+         },
+         "state_groundtruth_estimate0/data.csv: ", "no pose from the time of the images"},
+        {"a time in nobody's lifetime",
+         [](const fs::path &s) { replace(s / "cam0/data.csv", "1000,", "4000000000000000001,"); },
+         "cam0/data.csv:2:1: ", "expected a time in whole nanoseconds, 0 to 4e18"},
         {"a key is missing",
          [](const fs::path &s) { replace(s / "cam0/sensor.yaml", "intrinsics", "intrinsic"); },
          "cam0/sensor.yaml:1:1: ", "the key 'intrinsics' is missing"},

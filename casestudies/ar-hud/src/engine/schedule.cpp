@@ -12,6 +12,17 @@ namespace ar_hud {
 namespace {
 
 constexpr std::size_t columns = 4;
+/* An hour: late enough for "never", and all of a sequence's can be added. */
+constexpr std::int64_t service_max_ns = 3'600'000'000'000;
+
+std::int64_t service_ns(const TableReader &table, std::size_t column) {
+    const std::int64_t time_ns = table.timestamp_ns(column);
+    if (time_ns > service_max_ns)
+        throw InputError(table.place(column),
+                         "found " + std::to_string(time_ns) +
+                             " ns, expected a service time of at most an hour");
+    return time_ns;
+}
 
 ServiceTimes read_row(const TableReader &table) {
     ServiceTimes times;
@@ -20,11 +31,11 @@ ServiceTimes read_row(const TableReader &table) {
         return times;
     }
     table.expect_columns(columns);
-    times.front_end_ns = table.timestamp_ns(1);
-    times.mapping_ns = table.timestamp_ns(2);
+    times.front_end_ns = service_ns(table, 1);
+    times.mapping_ns = service_ns(table, 2);
     times.optimised = table.text(3) != "none";
     if (times.optimised)
-        times.optimisation_ns = table.timestamp_ns(3);
+        times.optimisation_ns = service_ns(table, 3);
     return times;
 }
 

@@ -17,7 +17,8 @@ namespace ar_hud {
  *     2, 4000000, 5000000, none
  *
  * Times of mapping and optimisation are for the keyframe that the frame may become. "dropped" frames
- * are never seen; with "none" there is no optimisation. Frames without a row take no time.
+ * are never seen; with "none" there is no optimisation. Frames without a row take no time,
+ * those with one at most an hour for each stage.
  *
  * Throws InputError.
  */

@@ -72,17 +72,25 @@ class SensorFile {
     std::filesystem::path file;
 };
 
+constexpr double mounted_max_m = 100;
+constexpr double focal_length_max_px = 100'000;
+/* Lenses for which the model is made have less than 1. */
+constexpr double distortion_max = 10;
+
 Pose read_mounting(const SensorFile &sensor) {
     const YAML::Node node = sensor.key(sensor.root, "T_BS");
     const auto values = sensor.numbers(sensor.key(node, "data"), "T_BS", 16);
     const Eigen::Matrix4d matrix =
         Eigen::Map<const Eigen::Matrix<double, 4, 4, Eigen::RowMajor>>(values.data());
     const Eigen::Matrix3d turn = matrix.topLeftCorner<3, 3>();
-    if ((turn * turn.transpose() - Eigen::Matrix3d::Identity()).norm() > 1e-3 ||
-        turn.determinant() < 0)
+    /* Written so that what is not a number is refused, too. */
+    if (!((turn * turn.transpose() - Eigen::Matrix3d::Identity()).norm() <= 1e-3) ||
+        !(turn.determinant() > 0))
         sensor.refuse(node, "T_BS: the upper left 3 x 3 is no rotation");
-    if ((matrix.row(3) - Eigen::RowVector4d(0, 0, 0, 1)).norm() > 1e-9)
+    if (!((matrix.row(3) - Eigen::RowVector4d(0, 0, 0, 1)).norm() <= 1e-9))
         sensor.refuse(node, "T_BS: the last row is not 0, 0, 0, 1");
+    if (!(matrix.topRightCorner<3, 1>().norm() <= mounted_max_m))
+        sensor.refuse(node, "T_BS: the camera is more than 100 m from the body; expected metres");
     Pose pose = Pose::Identity();
     /* The nearest rotation: files have some ten digits. */
     pose.linear() = Eigen::Quaterniond(turn).normalized().toRotationMatrix();
@@ -108,8 +116,10 @@ void read_intrinsics(const SensorFile &sensor, Camera &camera) {
     camera.fv = values[1];
     camera.cu = values[2];
     camera.cv = values[3];
-    if (camera.fu <= 0 || camera.fv <= 0)
-        sensor.refuse(node, "intrinsics: the focal lengths fu and fv are above 0");
+    for (double focal_length : {camera.fu, camera.fv})
+        if (focal_length < 1 || focal_length > focal_length_max_px)
+            sensor.refuse(node,
+                          "intrinsics: expected focal lengths fu and fv of 1 to 100000 pixels");
     if (camera.cu <= 0 || camera.cu >= camera.width || camera.cv <= 0 || camera.cv >= camera.height)
         sensor.refuse(node, "intrinsics: the principal point cu, cv is not in the image");
 }
@@ -128,8 +138,11 @@ Camera read_camera(const std::filesystem::path &sensor_yaml) {
         sensor.refuse(rate, "rate_hz: expected more than 0, at most 1000");
     read_resolution(sensor, camera);
     read_intrinsics(sensor, camera);
-    const auto distortion = sensor.numbers(sensor.key(sensor.root, "distortion_coefficients"),
-                                           "distortion_coefficients", 4);
+    const YAML::Node coefficients = sensor.key(sensor.root, "distortion_coefficients");
+    const auto distortion = sensor.numbers(coefficients, "distortion_coefficients", 4);
+    for (double coefficient : distortion)
+        if (std::abs(coefficient) > distortion_max)
+            sensor.refuse(coefficients, "distortion_coefficients: expected -10 to 10 each");
     camera.k1 = distortion[0];
     camera.k2 = distortion[1];
     camera.p1 = distortion[2];

@@ -48,6 +48,27 @@ cv::Mat load_grey(const ImageFile &image, const Camera &camera) {
 
 } // namespace
 
+void expect_pair(const Camera &left, const Camera &right, const fs::path &right_yaml) {
+    constexpr double apart_min_m = 1e-3, apart_max_m = 10, turned_max_rad = 0.5;
+    if (left.width != right.width || left.height != right.height)
+        throw InputError({right_yaml}, "has another resolution than cam0; a stereo pair has one");
+    const Pose left_from_right = left.body_from_camera.inverse() * right.body_from_camera;
+    const Eigen::Vector3d beside = left_from_right.translation();
+    if (beside.norm() < apart_min_m)
+        throw InputError({right_yaml},
+                         "T_BS puts this camera within 1 mm of cam0; a stereo pair is apart");
+    if (beside.norm() > apart_max_m)
+        throw InputError({right_yaml},
+                         "T_BS puts this camera more than 10 m from cam0; expected metres");
+    const double turned_rad = Eigen::AngleAxisd(left_from_right.linear()).angle();
+    if (turned_rad > turned_max_rad)
+        throw InputError({right_yaml}, "T_BS turns this camera by " + std::to_string(turned_rad) +
+                                           " rad against cam0; expected at most 0.5");
+    if (beside.x() < 0.9 * beside.norm())
+        throw InputError({right_yaml}, "T_BS does not put this camera to the right of cam0; "
+                                       "expected a pair side by side, the left one as cam0");
+}
+
 std::vector<ImageFile> read_images(const fs::path &camera_folder) {
     TableReader table(camera_folder / "data.csv", Separator::comma, 2);
     std::vector<ImageFile> images;
@@ -91,16 +112,7 @@ Sequence read_sequence(const fs::path &folder) {
     Sequence sequence;
     sequence.left = read_camera(root / "cam0" / "sensor.yaml");
     sequence.right = read_camera(root / "cam1" / "sensor.yaml");
-    if (sequence.left.width != sequence.right.width ||
-        sequence.left.height != sequence.right.height)
-        throw InputError({root / "cam1" / "sensor.yaml"},
-                         "has another resolution than cam0; a stereo pair has one");
-    const double baseline_m = (sequence.left.body_from_camera.translation() -
-                               sequence.right.body_from_camera.translation())
-                                  .norm();
-    if (baseline_m < 1e-3)
-        throw InputError({root / "cam1" / "sensor.yaml"},
-                         "T_BS puts this camera within 1 mm of cam0; a stereo pair is apart");
+    expect_pair(sequence.left, sequence.right, root / "cam1" / "sensor.yaml");
 
     const auto left = read_images(root / "cam0");
     const auto right = read_images(root / "cam1");
@@ -110,8 +122,13 @@ Sequence read_sequence(const fs::path &folder) {
     sequence.unpaired = left.size() + right.size() - 2 * sequence.frames.size();
 
     const fs::path truth = root / "state_groundtruth_estimate0";
-    if (fs::exists(truth))
+    if (fs::exists(truth)) {
         sequence.ground_truth = read_ground_truth(truth / "data.csv");
+        if (sequence.ground_truth.back().timestamp_ns < sequence.frames.front().left.timestamp_ns ||
+            sequence.ground_truth.front().timestamp_ns > sequence.frames.back().left.timestamp_ns)
+            throw InputError({truth / "data.csv"},
+                             "has no pose from the time of the images; is it of this sequence?");
+    }
     return sequence;
 }
 

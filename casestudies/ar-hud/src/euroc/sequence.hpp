@@ -48,5 +48,7 @@ Sequence read_sequence(const std::filesystem::path &folder);
 Camera read_camera(const std::filesystem::path &sensor_yaml);
 std::vector<ImageFile> read_images(const std::filesystem::path &camera_folder);
 Trajectory read_ground_truth(const std::filesystem::path &data_csv);
+/* Throws InputError unless rectification can make a pair of them: side by side, looking the same way. */
+void expect_pair(const Camera &left, const Camera &right, const std::filesystem::path &right_yaml);
 
 } // namespace ar_hud

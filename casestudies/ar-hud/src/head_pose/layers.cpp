@@ -1,32 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 #include "layers.hpp"
 
-#include "../table/table.hpp"
-
-#include <sstream>
+#include "../input_error.hpp"
+#include "layer_table.hpp"
 
 namespace ar_hud {
 
 namespace {
-
-constexpr std::size_t name_column = 0, inputs_column = 6;
-
-/* Written as in `1x3x224x224`. */
-std::vector<int> shape_of(const TableReader &table, const std::string &text) {
-    std::vector<int> shape;
-    std::istringstream stream(text);
-    int size = 0;
-    char by = 'x';
-    while (by == 'x' && stream >> size && size > 0) {
-        shape.push_back(size);
-        by = '\0';
-        stream >> by;
-    }
-    if (shape.empty() || !stream.eof())
-        throw InputError(table.place(inputs_column),
-                         "expected shapes such as `1x3x224x224`, found `" + text + "`");
-    return shape;
-}
 
 /* Values as activations have them: some of each sign. */
 cv::Mat input_of(const std::vector<int> &shape) {
@@ -39,18 +19,13 @@ cv::Mat input_of(const std::vector<int> &shape) {
 } // namespace
 
 std::vector<Layer> read_layers(const std::filesystem::path &folder) {
-    TableReader table(folder / "layers.csv", Separator::comma, inputs_column + 1);
     std::vector<Layer> layers;
-    while (table.next()) {
-        const std::string name(table.text(name_column));
-        const std::filesystem::path model = folder / (name + ".onnx");
+    for (const LayerRow &row : read_layer_table(folder / "layers.csv")) {
+        const std::filesystem::path model = folder / (row.name + ".onnx");
         try {
-            Layer layer = {name, cv::dnn::readNetFromONNX(model.string())};
-            std::istringstream shapes{std::string(table.text(inputs_column))};
-            std::string shape;
-            for (int n = 0; shapes >> shape; n++)
-                layer.network.setInput(input_of(shape_of(table, shape)),
-                                       "input_" + std::to_string(n));
+            Layer layer = {row.name, cv::dnn::readNetFromONNX(model.string())};
+            for (std::size_t n = 0; n < row.shapes.size(); n++)
+                layer.network.setInput(input_of(row.shapes[n]), "input_" + std::to_string(n));
             layer.network.forward();
             layers.push_back(layer);
         } catch (const cv::Exception &error) {
@@ -59,8 +34,6 @@ std::vector<Layer> read_layers(const std::filesystem::path &folder) {
                                           error.err + ")");
         }
     }
-    if (layers.empty())
-        throw InputError({folder / "layers.csv"}, "has no layers");
     return layers;
 }
 

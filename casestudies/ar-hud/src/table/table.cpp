@@ -9,6 +9,8 @@ namespace ar_hud {
 namespace {
 
 constexpr std::string_view blanks = " \t\r";
+/* In the year 2096; two such times can still be added. */
+constexpr std::int64_t time_max_ns = 4'000'000'000'000'000'000;
 
 /* Long fields are no use in a message. */
 std::string shown(std::string_view text) {
@@ -86,9 +88,10 @@ std::int64_t TableReader::timestamp_ns(std::size_t column) const {
     std::string_view field = text(column);
     std::int64_t value = 0;
     auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
-    if (error != std::errc() || end != field.data() + field.size() || value < 0)
+    if (error != std::errc() || end != field.data() + field.size() || value < 0 ||
+        value > time_max_ns)
         throw InputError(place(column), "found " + shown(field) +
-                                            ", expected a time in whole nanoseconds, 0 or more");
+                                            ", expected a time in whole nanoseconds, 0 to 4e18");
     return value;
 }
 
@@ -105,7 +108,10 @@ std::int64_t TableReader::timestamp_of_seconds(std::size_t column) const {
                          "found " + shown(field) +
                              ", expected seconds with at most nine digits behind the point");
     nanoseconds.resize(most_digits, '0');
-    return std::stoll(std::string(whole)) * 1'000'000'000 + std::stoll(nanoseconds);
+    const std::int64_t seconds = std::stoll(std::string(whole));
+    if (seconds >= time_max_ns / 1'000'000'000)
+        throw InputError(place(column), "found " + shown(field) + ", expected less than 4e9 s");
+    return seconds * 1'000'000'000 + std::stoll(nanoseconds);
 }
 
 void TableReader::expect_later(std::int64_t timestamp_ns) {
