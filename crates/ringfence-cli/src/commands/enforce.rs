@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use ringfence_linux::changes::lock::default_folder;
+use ringfence_linux::doctor;
 use ringfence_linux::enforcement::{Enforcement, EnforcementError};
 use ringfence_linux::interruption::Interruption;
 use ringfence_linux::run::CaseError;
@@ -24,6 +25,9 @@ pub fn run(arguments: &Enforce) -> Result<Outcome, Failure> {
     let error = |error: &dyn std::fmt::Display| Failure::Error(error.to_string());
     let folder = default_folder().map_err(|e| error(&e))?;
     let interruption = Interruption::watch().map_err(|e| error(&e))?;
+    if let Some(warning) = doctor::outranking_threads() {
+        eprintln!("{warning}");
+    }
     let mut enforcement = Enforcement::start(&scenario, case, &arguments.regulate_by, &folder)
         .map_err(|e| match e {
             EnforcementError::Case(cause) => failure(cause),

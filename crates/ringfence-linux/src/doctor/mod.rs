@@ -66,6 +66,11 @@ pub fn sched_ext() -> Check {
     sched_ext::check(&machine, loaded.as_ref())
 }
 
+/// What is to be said of this machine's real-time threads before gangs are kept apart on it.
+pub fn outranking_threads() -> Option<String> {
+    real_time_threads::warning(&real_time_threads::list(&MachineFiles::below("/")))
+}
+
 /// Examines a machine by its files and by what came of trying.
 pub fn examine(machine: &MachineFiles, probed: Probed) -> Examination {
     let real_time_threads = real_time_threads::list(machine);

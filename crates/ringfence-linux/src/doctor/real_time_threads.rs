@@ -11,6 +11,10 @@ use crate::thread::Stat;
 const NAME: &str = "real-time threads";
 /// Names in the text; JSON has them all.
 const SHOWN: usize = 8;
+const MEANING: &str = "they outrank all gangs under sched_ext; in portable mode the deadline class does, and each other \
+     one those gangs whose priority is not above its own";
+const REMEDY: &str =
+    "put them into the normal class (chrt -o -p 0 TID), or make them gangs of the scenario";
 
 /// A thread in a class above the fair ones.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -78,6 +82,17 @@ fn of_thread(machine: &MachineFiles, folder: &str, tid: &str) -> Option<RealTime
     })
 }
 
+/// What is to be said before gangs are kept apart, if threads of other programs come before them.
+pub fn warning(threads: &[RealTimeThread]) -> Option<String> {
+    let others: Vec<_> = threads.iter().filter(|thread| !thread.is_kernel).collect();
+    (!others.is_empty()).then(|| {
+        format!(
+            "real-time threads of other programs: {}; {MEANING}; {REMEDY}",
+            names(&others)
+        )
+    })
+}
+
 pub(super) fn check(threads: &[RealTimeThread]) -> Check {
     let (kernel, others): (Vec<_>, Vec<_>) = threads.iter().partition(|thread| thread.is_kernel);
     let count = match kernel.len() {
@@ -100,10 +115,9 @@ pub(super) fn check(threads: &[RealTimeThread]) -> Check {
         NAME,
         Level::Limited,
         format!("{}; {count}", names(&others)),
-        "they outrank all gangs under sched_ext; in portable mode the deadline class does, and each \
-         other one those gangs whose priority is not above its own",
+        MEANING,
     )
-    .remedy("put them into the normal class (chrt -o -p 0 TID), or make them gangs of the scenario")
+    .remedy(REMEDY)
 }
 
 fn names(threads: &[&RealTimeThread]) -> String {

@@ -4,6 +4,7 @@
 use ringfence_linux::doctor::check::Level;
 use ringfence_linux::doctor::modes::Regulation;
 use ringfence_linux::doctor::probe::Probed;
+use ringfence_linux::doctor::real_time_threads::warning;
 
 use crate::{all_classes, check, event, examined, expect};
 
@@ -262,6 +263,12 @@ fn real_time_threads_are_told_one_from_another() {
         (second.name.as_str(), second.is_kernel),
         ("rcu_preempt", true)
     );
+    let warned = warning(&found).expect("one of another program");
+    assert!(
+        warned.contains("programs: can rx (814, fifo 60); they outrank"),
+        "{warned}"
+    );
+    assert_eq!(warning(&found[1..]), None);
 }
 
 #[test]

@@ -4,9 +4,10 @@ use std::cell::RefCell;
 use std::fs;
 use std::io::Write;
 
+use ringfence_linux::doctor;
 use ringfence_linux::run::{RunError, RunOptions};
 use ringfence_record::Writer;
-use ringfence_scenario::model::Scenario;
+use ringfence_scenario::model::{Case, Scenario, Scheduling};
 
 use crate::commands::target::Linux;
 use crate::progress::CaseBars;
@@ -18,6 +19,12 @@ pub fn run<W: Write>(
     bars: &CaseBars,
     writer: &mut Writer<W>,
 ) -> Result<(), RunError> {
+    let is_gang = |case: &Case| case.scheduling == Scheduling::Gang;
+    if scenario.cases.iter().any(is_gang)
+        && let Some(warning) = doctor::outranking_threads()
+    {
+        eprintln!("{warning}");
+    }
     // The program that runs, even if its file has been replaced since.
     let runner = ["/proc/self/exe".into(), "runner".into()];
     let guard = ["/proc/self/exe".into(), "guard".into()];
