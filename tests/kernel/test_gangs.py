@@ -58,7 +58,7 @@ LOADS = {name: load for loads in SCHEDULERS for name, load in loads.items()}
 # All CPUs compute for a minute: half of the time that an emulated arm64 takes for all loads.
 LONG = ("endless", "unlimited")
 LONG_BY_DEFAULT = ("amd64",)
-# On arm64 a kernel thread has waited 76 ms in it, in one run of two; why is not known yet.
+# On arm64 a kernel thread has waited 76 ms in it, in the last run; why is not known yet.
 OPEN = ("outranked",)
 # Hand-overs at least, and the quarter that does where what is long is left out.
 HAND_OVERS = 10_000
