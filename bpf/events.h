@@ -45,7 +45,8 @@ static inline void tell(u32 kind, u32 place, u64 value, u64 writes, u64 sequence
     event->value = value;
     event->writes = writes;
     event->sequence = sequence;
-    bpf_ringbuf_submit(event, 0);
+    /* Nobody waits for it: who reads looks now and then. To wake somebody costs an interrupt. */
+    bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 }
 
 #endif

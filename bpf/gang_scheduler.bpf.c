@@ -16,14 +16,19 @@
 
 char _license[] SEC("license") = "GPL";
 
+static inline bool is_of_partition(u32 cpu, u32 partition) {
+    struct cpu_state *state = cpu_state_of(cpu);
+    return state && state->in_partition && state->partition == partition;
+}
+
 /* Whether a thread may run on a CPU of the partition. */
 static inline bool fits(struct task_struct *p, u32 partition) {
     u32 only = only_cpu(p);
     u32 cpu;
+    if (only != ANY_CPU)
+        return is_of_partition(only, partition);
     bpf_for(cpu, 0, cpu_count) {
-        struct cpu_state *state = cpu_state_of(cpu);
-        if (state && state->in_partition && state->partition == partition &&
-            (only == ANY_CPU ? bpf_cpumask_test_cpu(cpu, p->cpus_ptr) : only == cpu))
+        if (is_of_partition(cpu, partition) && bpf_cpumask_test_cpu(cpu, p->cpus_ptr))
             return true;
     }
     return false;

@@ -63,8 +63,7 @@ static inline bool is_current(const struct task_struct *p) {
 /* The only CPU that a thread may run on now, or ANY_CPU. */
 static inline u32 only_cpu(struct task_struct *p) {
     /* While a program like this one runs, it keeps the current thread where it is. */
-    unsigned short own = is_current(p);
-    if (p->migration_disabled > own)
+    if (p->migration_disabled && p->migration_disabled > is_current(p))
         return (u32)scx_bpf_task_cpu(p);
     /* Its CPU may still be one that it has just been forbidden. */
     return p->nr_cpus_allowed == 1 ? bpf_cpumask_first(p->cpus_ptr) : ANY_CPU;
@@ -121,7 +120,7 @@ static int share_timer_fired(void *map, u32 *index, struct share_timer *timer) {
     look_for_instants(partition);
     u64 next_ns = rf_gang_next_timer_ns(&partition->gang);
     bpf_spin_unlock(&partition->lock);
-    kick_all(&reschedule);
+    kick_any(&reschedule);
     arm_share_timer(number, next_ns, now_ns);
     return 0;
 }
@@ -138,7 +137,7 @@ static inline void count_runnable(u32 index, u32 priority, bool runnable) {
                                      : rf_gang_quiescent(&partition->gang, priority, &reschedule);
     bpf_spin_unlock(&partition->lock);
     count_policy_error(status);
-    kick_all(&reschedule);
+    kick_any(&reschedule);
 }
 
 /* Whether a member of `priority` waits for `cpu`. */
@@ -353,7 +352,7 @@ static inline void switched(struct cpu_state *state, u32 cpu, u32 priority) {
             c->refused_starts++;
         kick(cpu);
     }
-    kick_all(&told);
+    kick_any(&told);
     arm_share_timer(index, next_ns, now_ns);
     if (is_news)
         tell_gang(index);
@@ -370,7 +369,7 @@ static inline enum gang_outcome ask_locked(struct partition *partition, struct c
     enum gang_outcome outcome = ask(partition, state, cpu, priority, now_ns, &told);
     bool is_news = partition->gang.locked_priority != active;
     bpf_spin_unlock(&partition->lock);
-    kick_all(&told);
+    kick_any(&told);
     if (is_news)
         tell_gang(state->partition);
     return outcome;

@@ -189,7 +189,7 @@ static inline void end_demand(struct cpu_state *state, u32 cpu) {
         take_retry(partition, &told);
     }
     bpf_spin_unlock(&partition->lock);
-    kick_all(&told);
+    kick_any(&told);
 }
 
 /*
@@ -318,7 +318,7 @@ static inline void demand_instants(struct cpu_state *state, u32 cpu) {
         add_all(&told, &partition->gang.locked);
     }
     bpf_spin_unlock(&partition->lock);
-    kick_all(&told);
+    kick_any(&told);
 }
 
 /*

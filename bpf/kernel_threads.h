@@ -78,10 +78,8 @@ static inline void pass_on_kernel_threads(u32 cpu) {
         kick((u32)other);
 }
 
-/* Has `cpu` run the first of a queue next that may run there. Not to look saves 200 instructions. */
+/* Has `cpu` run the first of a queue next that may run there. */
 static inline bool dispatch_from(u64 queue, u32 *filled, u32 cpu) {
-    if (!*filled)
-        return false;
     if (scx_bpf_dsq_move_to_local(queue))
         return true;
     if (scx_bpf_dsq_nr_queued(queue) > 0)
@@ -97,10 +95,11 @@ static inline bool dispatch_from(u64 queue, u32 *filled, u32 cpu) {
     return false;
 }
 
-/* Whether one has been found for the CPU, to run next. */
+/* Whether one has been found for the CPU, to run next. Not to look saves 200 instructions a queue. */
 static inline bool dispatch_kernel_thread(struct cpu_state *state, u32 cpu) {
-    return dispatch_from(kernel_queue_of(cpu), &state->kernel_queue_filled, cpu) ||
-           dispatch_from(KERNEL_QUEUE, &kernel_queue_filled, cpu);
+    return (state->kernel_queue_filled &&
+            dispatch_from(kernel_queue_of(cpu), &state->kernel_queue_filled, cpu)) ||
+           (kernel_queue_filled && dispatch_from(KERNEL_QUEUE, &kernel_queue_filled, cpu));
 }
 
 #endif

@@ -229,12 +229,11 @@ static inline bool may_use_memory(u32 cpu) {
     return !rf_regulator_is_throttled(&domain->regulator, cpu);
 }
 
-/* The CPU switches: what the counters say now is the leaving thread's. */
-static inline void meter_switch(u32 cpu, bool next_is_best_effort) {
+/* What the counters say now is the leaving thread's. */
+static inline void read_meters(struct domain *domain, u32 cpu, bool next_is_best_effort) {
     struct bpf_perf_event_value value;
-    struct domain *domain = domain_of(0);
     struct cpu_meters *meters = meters_of(cpu);
-    if (!domain || !meters)
+    if (!meters)
         return;
     bool counts = meters->best_effort;
     if (domain->by_time)
@@ -248,6 +247,13 @@ static inline void meter_switch(u32 cpu, bool next_is_best_effort) {
     if (counts && domain->regulator.regulated)
         charge(domain, meters, cpu);
     arm_budget_timer(domain, meters, cpu);
+}
+
+/* The CPU switches. */
+static __always_inline void meter_switch(u32 cpu, bool next_is_best_effort) {
+    struct domain *domain = domain_of(0);
+    if (domain)
+        read_meters(domain, cpu, next_is_best_effort);
 }
 
 /* A counter has counted a quantum; perhaps in NMI context, so nothing is locked. */
