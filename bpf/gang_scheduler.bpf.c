@@ -106,7 +106,10 @@ void BPF_PROG(gang_runnable, struct task_struct *p, u64 enq_flags) {
 SEC("struct_ops/gang_quiescent")
 void BPF_PROG(gang_quiescent, struct task_struct *p, u64 deq_flags) {
     struct thread_state *thread = thread_state_of(p);
-    if (!thread || !thread->priority)
+    if (!thread)
+        return;
+    end_kernel_wait(thread);
+    if (!thread->priority)
         return;
     count_runnable(thread->partition, thread->priority, false);
     thread->priority = RF_GANG_NO_PRIORITY;
@@ -115,14 +118,19 @@ void BPF_PROG(gang_quiescent, struct task_struct *p, u64 deq_flags) {
 SEC("struct_ops/gang_enqueue")
 void BPF_PROG(gang_enqueue, struct task_struct *p, u64 enq_flags) {
     struct thread_state *thread = thread_state_of(p);
+    /* gang_init_task has seen to it that each has one. */
+    if (!thread) {
+        enqueue_best_effort(p, enq_flags);
+        return;
+    }
     if (p->flags & TASK_IS_KERNEL_THREAD) {
-        enqueue_kernel_thread(p, enq_flags);
+        enqueue_kernel_thread(p, thread, enq_flags);
         return;
     }
     /* What CPUs it may run on may have changed since it became runnable, unless that was just now. */
-    if (thread && !(enq_flags & ENQ(WAKEUP)))
+    if (!(enq_flags & ENQ(WAKEUP)))
         adopt(p, thread);
-    if (thread && thread->priority)
+    if (thread->priority)
         enqueue_member(p, thread, enq_flags);
     else
         enqueue_best_effort(p, enq_flags);
@@ -282,8 +290,10 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
         end_demand(state, cpu);
     if (state->brief && !priority && !outranks_members(next))
         end_brief(state, cpu, next, thread);
+    if (thread)
+        end_kernel_wait(thread);
     /* Perhaps before this CPU came to take a kernel thread. */
-    if (is_of_higher_class(next) && kernel_queue_filled)
+    if (is_of_higher_class(next) && kernel_threads_waiting)
         pass_on_kernel_threads(cpu);
     bool best_effort = is_best_effort(next, thread);
     meter_switch(cpu, best_effort);

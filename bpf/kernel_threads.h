@@ -12,8 +12,8 @@
 /* No other queue has this number. */
 #define KERNEL_QUEUE (AGENT_QUEUE + 1)
 
-/* Whether that queue may have a thread. */
-static u32 kernel_queue_filled;
+/* Kernel threads that wait in it, or are about to. */
+static u32 kernel_threads_waiting;
 
 static inline u64 kernel_queue_of(u32 cpu) {
     return queue_of_cpu(cpu, KERNEL_THREADS);
@@ -46,17 +46,37 @@ static inline s32 cpu_for_kernel_thread(struct task_struct *p, s32 otherwise) {
     return with_member < 0 ? otherwise : with_member;
 }
 
-static inline void enqueue_kernel_thread(struct task_struct *p, u64 enq_flags) {
+/* How many wait for that CPU alone, or for any. */
+static inline u32 *waiting_for(u32 cpu) {
+    struct cpu_state *state = cpu == ANY_CPU ? NULL : cpu_state_of(cpu);
+    return state ? &state->kernel_threads_waiting : &kernel_threads_waiting;
+}
+
+/* A kernel thread runs, or no longer can: it waits no more. */
+static inline void end_kernel_wait(struct thread_state *thread) {
+    if (!thread->waits_for_cpu)
+        return;
+    __sync_fetch_and_sub(waiting_for(thread->waits_for_cpu - 1), 1);
+    thread->waits_for_cpu = 0;
+}
+
+/*
+ * It is counted before it is in its queue, which it is only when the kernel's call of enqueue has ended,
+ * and until it runs: who finds that none waits need not look.
+ */
+static inline void begin_kernel_wait(struct thread_state *thread, u32 cpu) {
+    end_kernel_wait(thread);
+    thread->waits_for_cpu = cpu + 1;
+    __sync_fetch_and_add(waiting_for(cpu), 1);
+}
+
+static inline void enqueue_kernel_thread(struct task_struct *p, struct thread_state *thread,
+                                         u64 enq_flags) {
     u32 only = only_cpu(p);
     s32 cpu = only == ANY_CPU ? scx_bpf_task_cpu(p) : (s32)only;
     u64 queue = only == ANY_CPU ? KERNEL_QUEUE : kernel_queue_of(only);
-    struct cpu_state *state = cpu_state_of((u32)cpu);
+    begin_kernel_wait(thread, only);
     scx_bpf_dsq_insert(p, queue, SCX_SLICE_DEFAULT_NS, enq_flags);
-    /* Only then: who looks and finds nothing takes this back. */
-    if (only == ANY_CPU)
-        __sync_lock_test_and_set(&kernel_queue_filled, 1);
-    else if (state)
-        __sync_lock_test_and_set(&state->kernel_queue_filled, 1);
     if (only == ANY_CPU && is_outranked((u32)cpu))
         cpu = cpu_for_kernel_thread(p, cpu);
     else if (is_current(p))
@@ -78,28 +98,10 @@ static inline void pass_on_kernel_threads(u32 cpu) {
         kick((u32)other);
 }
 
-/* Has `cpu` run the first of a queue next that may run there. */
-static inline bool dispatch_from(u64 queue, u32 *filled, u32 cpu) {
-    if (scx_bpf_dsq_move_to_local(queue))
-        return true;
-    if (scx_bpf_dsq_nr_queued(queue) > 0)
-        return false;
-    __sync_lock_test_and_set(filled, 0);
-    if (scx_bpf_dsq_nr_queued(queue) <= 0)
-        return false;
-    /* One came before that was taken back, and who was told of it may have found no sign of it. */
-    __sync_lock_test_and_set(filled, 1);
-    if (scx_bpf_dsq_move_to_local(queue))
-        return true;
-    pass_on_kernel_threads(cpu);
-    return false;
-}
-
 /* Whether one has been found for the CPU, to run next. Not to look saves 200 instructions a queue. */
 static inline bool dispatch_kernel_thread(struct cpu_state *state, u32 cpu) {
-    return (state->kernel_queue_filled &&
-            dispatch_from(kernel_queue_of(cpu), &state->kernel_queue_filled, cpu)) ||
-           (kernel_queue_filled && dispatch_from(KERNEL_QUEUE, &kernel_queue_filled, cpu));
+    return (state->kernel_threads_waiting && scx_bpf_dsq_move_to_local(kernel_queue_of(cpu))) ||
+           (kernel_threads_waiting && scx_bpf_dsq_move_to_local(KERNEL_QUEUE));
 }
 
 #endif

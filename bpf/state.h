@@ -53,8 +53,8 @@ struct cpu_state {
     u32 brief;
     /* To think again, and has not begun to since. */
     u32 told;
-    /* Its queue of kernel threads may have one. */
-    u32 kernel_queue_filled;
+    /* Kernel threads that wait for it alone, or are about to (kernel_threads.h). */
+    u32 kernel_threads_waiting;
 };
 
 /* A control group: its number, which is that of its folder, is one of its hierarchy alone. */
@@ -82,6 +82,8 @@ struct thread_state {
     u64 waits_since_ns;
     /* Instants that it has had as a reader of RCU, one after the other. */
     u32 reader_instants;
+    /* A kernel thread's: 1 + the CPU that it waits for, or ANY_CPU; 0 if it does not wait. */
+    u32 waits_for_cpu;
 };
 
 /* Counted since the scheduler was loaded; what must stay 0 is marked so. */

@@ -40,7 +40,7 @@ SCHEDULERS = (
         "free": ("free", 3000),
         "leaving": ("leaving", 2000),
         "fifo": ("fifo", 2000),
-        "outranked": ("outranked", 2000),
+        "outranked": ("outranked", 5000),
         "crowd": ("crowd", 5000),
         "yields": ("yields", 1000),
         "priority": ("priority", 2000),
@@ -58,8 +58,6 @@ LOADS = {name: load for loads in SCHEDULERS for name, load in loads.items()}
 # All CPUs compute for a minute: half of the time that an emulated arm64 takes for all loads.
 LONG = ("endless", "unlimited")
 LONG_BY_DEFAULT = ("amd64",)
-# On arm64 a kernel thread has waited 76 ms in it, in the last run; why is not known yet.
-OPEN = ("outranked",)
 # Hand-overs at least, and the quarter that does where what is long is left out.
 HAND_OVERS = 10_000
 SHORTENED = {"hand-overs": ("hand-overs", 8000)}
@@ -107,7 +105,7 @@ class Gangs(unittest.TestCase):
         cls.addClassCleanup(temporary.cleanup)
         cls.folder = Path(temporary.name)
         cls.whole = matrix.is_chosen(cls.kernel, LONG_BY_DEFAULT)
-        cls.left_out, shortened = ((), {}) if cls.whole else (LONG + OPEN, SHORTENED)
+        cls.left_out, shortened = ((), {}) if cls.whole else (LONG, SHORTENED)
         loads = [
             {name: shortened.get(name, load) for name, load in loads.items() if name not in cls.left_out}
             for loads in SCHEDULERS
