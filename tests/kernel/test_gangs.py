@@ -51,7 +51,7 @@ SCHEDULERS = (
     {"small": ("small", 2000), "affinity": ("affinity", 2000)},
     {"partitions": ("partitions", 2000)},
     {"counted": ("counted", 3000), "counted-none": ("counted", 3000, 1), "counted-half": ("counted", 11_500, 5_000_000)},
-    {"apart": ("apart", 11_500, 2_500_000)},
+    {"apart": ("apart", 3000, 2_500_000)},
     {"timed": ("timed", 3000), "timed-none": ("timed", 3000, 1), "timed-half": ("timed", 3000, 5_000_000)},
 )
 LOADS = {name: load for loads in SCHEDULERS for name, load in loads.items()}
@@ -229,8 +229,8 @@ class Gangs(unittest.TestCase):
         self.assertLess(2 * held, half)
         self.assertLess(half, free)
 
-    def check_budget(self, load, cpus, budget_us):
-        """A thousand periods: each its budget and a quantum, and how late interrupts and switches are."""
+    def check_budget(self, load, cpus, budget_us, at_least):
+        """So many periods: each its budget and a quantum, and how late interrupts and switches are."""
         self.judge(load, "--hand-overs-at-least", "0")
         trace = (self.folder / "out" / load / "trace").read_text(encoding="utf-8")
         hogs, gang = budgets.uses(trace, "hog"), budgets.uses(trace, "gang30")
@@ -244,17 +244,17 @@ class Gangs(unittest.TestCase):
                 for period, us in zip(periods, lasts, strict=True)
                 if us <= PERIOD_US + DELAY_US and not uncounted[cpu].within(*period)
             ]
-            self.assertGreater(len(used), max(999, len(periods) * ON_TIME), (cpu, len(periods)))
+            self.assertGreater(len(used), max(at_least - 1, len(periods) * ON_TIME), (cpu, len(periods)))
             self.assertLessEqual(median(used), budget_us + QUANTUM_US, cpu)
             self.assertLessEqual(max(used), budget_us + 2 * QUANTUM_US + DELAY_US, cpu)
             # It is a budget and no ban.
             self.assertGreater(sum(used) / len(used), budget_us / 2, cpu)
 
     def test_budgets_are_kept_to_a_quantum(self):
-        self.check_budget("counted-half", (2, 3), 5_000)
+        self.check_budget("counted-half", (2, 3), 5_000, at_least=1000)
 
     def test_the_strictest_tolerance_holds_while_another_partition_idles(self):
-        self.check_budget("apart", (3,), 2_500)
+        self.check_budget("apart", (3,), 2_500, at_least=250)
 
     def test_best_effort_work_is_throttled_by_a_counter(self):
         self.check_throttling("counted")
