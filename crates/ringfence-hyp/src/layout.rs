@@ -77,8 +77,8 @@ pub fn colours_of(vm: &Vm, cache_allocation: bool, board: &Board) -> Colours {
 /// in common lie in the same span, a page here and a page there.
 ///
 /// # Errors
-/// A VM has no RAM; or something asks for what is not there or taken, or finds no room; or there is
-/// more memory in pages than the hypervisor has tables for.
+/// A VM has no RAM; or something asks for what is not there or taken, or finds no room; or a VM's
+/// memory is in pages of colours that the hypervisor has no tables left of.
 pub fn place(
     vms: &[&Vm],
     cache_allocation: bool,
@@ -174,25 +174,33 @@ fn check_asked(
     }
 }
 
-/// More tables than the hypervisor has for pages: one for each 2 MiB, of the VM's own colours.
+/// Gives each 2 MiB of memory in pages a table of its colours, as the hypervisor does when it boots
+/// (`new_coloured` in `hyp/arch/armv8/tables.c`): each of the colour that has given fewest, the
+/// lowest first. What VMs before have of colours in common is not there for those behind.
 fn check_tables(pieces: &[Piece], board: &Board) -> Result<(), HypError> {
-    let tables = board.coloured_tables;
-    let in_pages = pieces.iter().filter(|piece| !piece.colours.is_all());
-    let mut needed = 0;
-    for piece in in_pages {
-        let own = piece.size_bytes / Ram::ALIGNMENT;
-        needed += own;
-        let of_colours =
-            tables / u64::from(board.colours) * u64::from(piece.colours.mask.count_ones());
-        if own > of_colours || needed > tables {
+    let of_each_colour = board.coloured_tables / u64::from(board.colours);
+    let mut used = vec![0; usize::from(board.colours)];
+    for piece in pieces.iter().filter(|piece| !piece.colours.is_all()) {
+        let colours: Vec<usize> = piece.colours.numbers().map(usize::from).collect();
+        let needed = piece.size_bytes.div_ceil(Ram::ALIGNMENT);
+        let free: u64 = colours.iter().map(|&it| of_each_colour - used[it]).sum();
+        if needed > free {
             return Err(HypError::Failed(format!(
-                "{} is in pages of its colours, {} with those before, but the hypervisor has tables for {} of its \
-                 colours and {} of all; give it less memory or more colours",
+                "{} is {} in pages of {} of the {} colours of {}, but the hypervisor has tables for {} of these \
+                 colours beside the VMs before it, and for {} of all; give them less memory, or colours that \
+                 fewer of them have",
                 piece.what,
-                SIZE.format(needed * Ram::ALIGNMENT),
-                SIZE.format(of_colours * Ram::ALIGNMENT),
-                SIZE.format(tables * Ram::ALIGNMENT),
+                SIZE.format(piece.size_bytes),
+                colours.len(),
+                board.colours,
+                board.name,
+                SIZE.format(free * Ram::ALIGNMENT),
+                SIZE.format(board.coloured_tables * Ram::ALIGNMENT),
             )));
+        }
+        for _ in 0..needed {
+            let least = colours.iter().copied().min_by_key(|&it| used[it]);
+            used[least.expect("a mask is not 0")] += 1;
         }
     }
     Ok(())

@@ -279,11 +279,83 @@ fn coloured_memory_that_cannot_be_is_refused_with_the_reason() {
                 coloured(1024, None, &low),
                 coloured(1025, None, &[8, 9, 10, 11, 12, 13, 14]),
             ],
-            "the hypervisor has tables for 896 MiB of its colours and 2 GiB of all",
+            "the RAM of `vm` is 1025 MiB in pages of 7 of the 16 colours of raspberry-pi-4, but the hypervisor has \
+             tables for 896 MiB of these colours beside the VMs before it, and for 2 GiB of all",
         ),
     ] {
         let board = Board::named(board).unwrap();
         let error = place(&vms.iter().collect::<Vec<_>>(), true, &[], &board).unwrap_err();
         assert!(error.to_string().contains(said), "{error}");
     }
+}
+
+/// Colours and size of memory, for [`check_tables`].
+fn in_pages(mask: u64, of: u16, size_bytes: u64) -> Piece {
+    Piece {
+        what: "the RAM of `vm`".into(),
+        size_bytes,
+        colours: Colours { mask, of },
+        address: None,
+    }
+}
+
+/// Whether the hypervisor finds all tables, by what `hyp/arch/armv8/tables.c` makes of them: table n has
+/// colour n mod the number of colours, and each 2 MiB gets the first one of its colours that is free.
+fn hypervisor_has_tables(pieces: &[Piece], board: &Board) -> bool {
+    let mut free: BTreeSet<u64> = (0..board.coloured_tables).collect();
+    let is_of = |piece: &Piece, table: u64| {
+        piece.colours.mask >> (table % u64::from(board.colours)) & 1 == 1
+    };
+    let mut in_pages = pieces.iter().filter(|piece| !piece.colours.is_all());
+    in_pages.all(|piece| {
+        (0..piece.size_bytes / Ram::ALIGNMENT).all(|_| {
+            let first = free.iter().copied().find(|&table| is_of(piece, table));
+            first.is_some_and(|table| free.remove(&table))
+        })
+    })
+}
+
+proptest! {
+    /// What is accepted here boots, and what boots is accepted: VMs whose colours overlap in any way, of boards
+    /// with any number of colours, around what there are tables for.
+    #[test]
+    fn a_vm_is_refused_where_the_hypervisor_has_no_tables_for_it(
+        colours_log2 in 1_u32..=6,
+        vms in prop::collection::vec((any::<u64>(), any::<u64>(), any::<bool>(), 0_u64..=110), 1..6),
+    ) {
+        let of = 1 << colours_log2;
+        let board = Board { colours: of, ..Board::named(QEMU_VIRT).unwrap() };
+        let of_each_colour = board.coloured_tables / u64::from(of);
+        let all = Colours::all(of).mask;
+        let pieces: Vec<Piece> = vms
+            .into_iter()
+            .map(|(a, b, few, percent)| {
+                let mask = if few { a & b } else { a } & all;
+                let mask = if mask == 0 { 1 } else { mask };
+                let tables = of_each_colour * u64::from(mask.count_ones()) * percent / 100;
+                in_pages(mask, of, tables * Ram::ALIGNMENT)
+            })
+            .collect();
+        // Each VM more, as the first one that is refused ends it.
+        for vms in 1..=pieces.len() {
+            let pieces = &pieces[..vms];
+            prop_assert_eq!(check_tables(pieces, &board).is_ok(), hypervisor_has_tables(pieces, &board));
+        }
+    }
+}
+
+/// Tables of a colour that two VMs have are there once.
+#[test]
+fn vms_that_share_colours_share_their_tables() {
+    let board = Board::named("raspberry-pi-4").unwrap();
+    let eight: Vec<u16> = (0..8).collect();
+    let four: Vec<u16> = (0..4).collect();
+    let is_placed = |vms: [Vm; 2]| place(&[&vms[0], &vms[1]], true, &[], &board).is_ok();
+    let large = || coloured(1024, None, &eight);
+    assert!(!is_placed([large(), coloured(200, None, &four)]));
+    assert!(!is_placed([coloured(200, None, &four), large()]));
+    // The first one takes of all its colours alike, also of those which the other one has alone.
+    let small = || coloured(256, None, &eight);
+    assert!(!is_placed([small(), coloured(512, None, &four)]));
+    assert!(is_placed([coloured(512, None, &four), small()]));
 }
