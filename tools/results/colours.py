@@ -27,16 +27,21 @@ def run_with(working_set):
         return run(scenario)
 
 
+def to_alone(cases, name):
+    """The median response time in a case as a multiple of that alone."""
+    medians_ns = [task(cases[it], "reader")["response"]["median_ns"] for it in (name, "alone")]
+    return f"{medians_ns[0] / medians_ns[1]:.2f}"
+
+
 def row(cases, name):
     case = cases[name]
     response = task(case, "reader")["response"]
-    alone_ns = task(cases["alone"], "reader")["response"]["median_ns"]
     # Its core does nothing else.
     missed = case["statistics"]["cores"][0]["llc_misses"]
     written = sum(found["accesses"] for found in case["statistics"]["best_effort"])
     return (
         f"| {CASES[name]} | {ms(response['median_ns'])} | {ms(response['max_ns'])} "
-        f"| **{response['median_ns'] / alone_ns:.2f}** | {missed / 1e3:.1f} | {written / 1e3:.0f} |"
+        f"| **{to_alone(cases, name)}** | {missed / 1e3:.1f} | {written / 1e3:.0f} |"
     )
 
 
@@ -78,7 +83,8 @@ How to read it:
   alone" is spent waiting there.
 - **A reservation** bounds that waiting, but what the writers do in the time between two jobs evicts the working set
   all the same: each job finds its lines gone.
-- **Both** together leave the critical VM nearly what it has alone.
-- **Colours cost** what they take away: a working set that needs more than its colours misses in them even alone, and then
-  a reservation alone is better.
+- **Both** together: a job of the critical VM takes {to_alone(fits, "both")} times what it takes alone if its colours hold
+  the working set. If they do not, it takes {to_alone(too_large, "both")} times that, against {to_alone(too_large, "reserved")} with a reservation alone.
+- **Colours cost** what they take away: a working set that needs more than its colours misses in them even alone, where it
+  takes {to_alone(too_large, "alone-coloured")} times as long.
 """
