@@ -44,7 +44,7 @@ class Registers(unittest.TestCase):
             ).stdout
         finally:
             machine.close()
-        functions = re.findall(r"^[0-9a-f]+ <(\w+)>:\n((?:.+\n)*)", listing, re.MULTILINE)
+        functions = re.findall(r"^[0-9a-f]+ <([\w.]+)>:\n((?:.+\n)*)", listing, re.MULTILINE)
         self.assertGreater(len(functions), 100)
         using = {name for name, instructions in functions if UNUSED.search(instructions)}
         self.assertEqual(using, OF_GUESTS)
