@@ -15,7 +15,8 @@ first, and then its proofs, until something fails. The table goes to
 docs/src/results/mutants.md. Exit status 1: a mutant survived; 2: nothing can be
 said, because a mutant does not apply or compile, or the unbroken tree fails.
 
-usage: run.py [HEADER...]   all headers by default; of others the table keeps its rows
+usage: run.py [HEADER...]   all headers by default; of other mutants that are still
+                            listed the table keeps its rows
 """
 
 import os
@@ -119,10 +120,15 @@ def caught_by(header):
             or proof_stage(header))
 
 
+def listed(header):
+    """The mutants of a header, as they are written down."""
+    return tomllib.loads((MUTANTS / f"{header}.toml").read_text())["mutant"]
+
+
 def mutants_of(header):
     """The mutants of a header with their mutated text."""
     text = (ROOT / f"policy/include/ringfence/{header}.h").read_text()
-    for mutant in tomllib.loads((MUTANTS / f"{header}.toml").read_text())["mutant"]:
+    for mutant in listed(header):
         found = text.count(mutant["find"])
         if found != 1:
             raise Unusable(f"{header}.toml: {mutant['name']}: expected `find` once in "
@@ -162,14 +168,29 @@ def rows_of(text):
             yield row[1], name, why, None if noticed == SURVIVED else noticed
 
 
+def kept(headers):
+    """The rows that the page has of these headers' mutants, as they are listed now."""
+    on_page = {row[:3]: row for row in rows_of(PAGE.read_text())}
+    for header in headers:
+        for mutant in listed(header):
+            row = on_page.get((header, mutant["name"], mutant["why"]))
+            if row is None:
+                raise Unusable(f"{PAGE.relative_to(ROOT)} has no row of {header}.toml: {mutant['name']}; "
+                               f"try {header} as well")
+            yield row
+
+
 def page(rows):
     """The page of the documentation."""
     lines = [
         "# Mutants of the policy headers",
         "",
-        "Written by `make mutants`: every header is broken on purpose, one mutant at a time,",
-        "until a test or a proof notices. Fast tests run first, then the exhaustive",
+        "Written by `make mutants`: each of these headers is broken on purpose, one mutant at a",
+        "time, until a test or a proof notices. Fast tests run first, then the exhaustive",
         "exploration, then the proofs; the table names the first that failed.",
+        "",
+        "`policy/mutants/run.py HEADER...` tries some headers and keeps the rows of the others: rows",
+        "of different headers may be of different days, and of different states of the tests.",
         "",
         "| Header | Mutant | Why it matters | Caught by |",
         "|---|---|---|---|",
@@ -186,18 +207,18 @@ def page(rows):
 
 
 def main():
-    headers = sys.argv[1:] or sorted(path.stem for path in MUTANTS.glob("*.toml"))
+    every = sorted(path.stem for path in MUTANTS.glob("*.toml"))
+    headers = sys.argv[1:] or every
     try:
         # All before the first is tried, which takes minutes.
         mutants = {header: list(mutants_of(header)) for header in headers}
+        others = list(kept(header for header in every if header not in headers))
         copy_tree()
         rows = [row for header in headers for row in examine(header, mutants[header])]
     except (Unusable, OSError, KeyError, tomllib.TOMLDecodeError) as reason:
         print(f"run.py: {reason}", file=sys.stderr)
         return 2
-    others = rows_of(PAGE.read_text()) if sys.argv[1:] else []
-    written = sorted([*rows, *(row for row in others if row[0] not in headers)], key=lambda row: row[0])
-    PAGE.write_text(page(written))
+    PAGE.write_text(page(sorted([*rows, *others], key=lambda row: row[0])))
     survivors = [row for row in rows if row[3] is None]
     print(f"{len(rows) - len(survivors)} of {len(rows)} mutants caught", file=sys.stderr)
     return 1 if survivors else 0
