@@ -41,7 +41,12 @@ COPIED = ["Cargo.toml", "Cargo.lock", "rust-toolchain.toml", "policy", "crates/r
 # A mutant can loop for ever; the slowest stage of the unbroken tree stays far below.
 STAGE_TIMEOUT_S = 900
 # Tests of a header that has none of its own.
-TESTED_THROUGH = {"budget": "regulator", "share": "gang"}
+TESTED_THROUGH = {
+    "budget": "regulator",
+    "reservation_budget": "reservation",
+    "reservation_shares": "reservation",
+    "share": "gang",
+}
 
 
 class Unusable(Exception):
