@@ -49,11 +49,16 @@
  *  - A vCPU with a share of zero never runs: one of weight zero, and one of those whose
  *    part is below an event. Check budgets when they are configured.
  *  - The gaps of a core's budget, see budget.h.
+ *  - Calls at the same time are not in the proofs, nor in the explored states. That
+ *    rf_reservation_go_on may run beside others is argued only, above. The others look at
+ *    the vCPU's next_period while its core may write it: that has to be read and written
+ *    in one piece, as aligned 64 bits are on Armv8-A and x86-64. C11, which promises that
+ *    for atomics alone, has it as a data race.
  *
- * Proved for every state and input: no run-time error; that a refused call changes
- * nothing; all five rules; and that init makes and every other call keeps
- * rf_reservation_sound: a vCPU's share is the one of the period that it is in, and
- * it owes nothing while it has some of its share left. All rules are compared with a
+ * Proved for every state and input, of one call after the other: no run-time error; that
+ * a refused call changes nothing; all five rules; and that init makes and every other
+ * call keeps rf_reservation_sound: a vCPU's share is the one of the period that it is in,
+ * and it owes nothing while it has some of its share left. All rules are compared with a
  * reference model in every state of small VMs and at random
  * (crates/ringfence-policy/tests/reservation/).
  */
