@@ -46,6 +46,7 @@
 pub mod accuracy;
 pub mod event;
 pub mod format;
+mod header;
 mod reader;
 mod writer;
 
