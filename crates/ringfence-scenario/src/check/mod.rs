@@ -10,6 +10,7 @@ mod class_of_service;
 mod colours;
 pub(crate) mod dram;
 mod gang;
+mod guest;
 mod guest_addresses;
 mod names;
 mod network;
