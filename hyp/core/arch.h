@@ -45,6 +45,12 @@ _Noreturn void arch_vcpu_leave(void);
 void arch_vcpu_silence(struct vcpu *vcpu);
 /* Raises a channel's interrupt in a guest, which then sees what this core has written. */
 void arch_notify(struct vm *to, uint32_t interrupt);
+/* Has input_receive() called on that core when something has come on the serial line; or nowhere. */
+void arch_input_to(uint32_t core);
+void arch_input_off(void);
+/* Gives a guest a character of that, from any core; how many it has not read in time so far. */
+void arch_input(struct vm *to, uint8_t character);
+uint64_t arch_input_lost(const struct vm *vm);
 /* Fills memory of guests that is not in use yet with zeros; when only this core runs. */
 void arch_clear_memory(uint64_t address, uint64_t size);
 /* What a guest takes for physical addresses is below. */
@@ -54,6 +60,8 @@ void arch_clear_memory(uint64_t address, uint64_t size);
 #define ARCH_GUEST_DEVICES_BYTES 0x02000000ULL
 /* Those that are emulated: the interrupt controller and the serial line, each a start and a size. */
 #define ARCH_GUEST_EMULATED {{0x08000000, 0x001a0000}, {0x09000000, 0x00001000}}
+/* The interrupt of the serial line: no other of a guest's. */
+#define ARCH_GUEST_UART_INTERRUPT 33U
 /* Calls `own` with each device of the machine that is the hypervisor's. */
 void arch_own_devices(void (*own)(uint64_t address, uint64_t size));
 void arch_vm_init(struct vm *vm);

@@ -16,7 +16,7 @@ static const struct vm_config *vm_of(const struct machine_config *config,
 }
 
 static bool has_interrupt(const struct vm_config *vm, uint32_t interrupt) {
-    for (uint32_t i = 0; i < MAX_SHARED; i++)
+    for (uint32_t i = 0; i < MAX_INTERRUPTS; i++)
         if (vm->interrupts[i] == interrupt)
             return true;
     return false;
@@ -32,6 +32,8 @@ static const char *interrupts_error(const struct machine_config *config,
         notifies = true;
         if (interrupt < SHARED_FIRST || interrupt > SHARED_LAST)
             return "an interrupt of a channel is not a shared one, 32 to 1019";
+        if (interrupt == ARCH_GUEST_UART_INTERRUPT)
+            return "an interrupt of a channel is that of the serial line";
         const struct vm_config *vm = vm_of(config, &channel->end[e]);
         if (vm && has_interrupt(vm, interrupt))
             return "an interrupt of a channel is that of a device of its VM";
@@ -115,7 +117,7 @@ static const char *ends_error(const struct channel_config *a, const struct chann
 /* Interrupts of its devices and channels. */
 static uint32_t shared_of(const struct machine_config *config, uint32_t number) {
     uint32_t shared = 0;
-    while (shared < MAX_SHARED && config->vm[number].interrupts[shared])
+    while (shared < MAX_INTERRUPTS && config->vm[number].interrupts[shared])
         shared++;
     for (uint32_t n = 0; n < config->channels; n++)
         for (uint32_t e = 0; e < CHANNEL_ENDS; e++) {
@@ -141,7 +143,7 @@ const char *channels_error(const struct machine_config *config) {
             return wrong;
     }
     for (uint32_t n = 0; n < config->vms; n++)
-        if (shared_of(config, n) > MAX_SHARED)
-            return "a VM has more than 32 interrupts of devices and channels";
+        if (shared_of(config, n) > MAX_INTERRUPTS)
+            return "a VM has more than 31 interrupts of devices and channels";
     return 0;
 }

@@ -16,7 +16,8 @@
 #define MAX_REGIONS 4U
 #define BOOT_ARGUMENTS 4U
 #define MAX_DEVICES 8U
-#define MAX_SHARED 32U /* interrupts of the devices and channels of a VM */
+#define MAX_SHARED 32U /* interrupts of the serial line, devices and channels of a VM */
+#define MAX_INTERRUPTS (MAX_SHARED - 1)
 #define MAX_CHANNELS 8U
 #define CHANNEL_ENDS 2U
 /* Interrupts that are not a core's own: Arm IHI 0048B and IHI 0069, 2.2. */
@@ -89,12 +90,14 @@ struct vm_config {
     uint64_t arguments[BOOT_ARGUMENTS]; /* in the first registers of vCPU 0 at the entry */
     struct memory_region memory[MAX_REGIONS];
     struct device_region devices[MAX_DEVICES];
-    uint32_t interrupts[MAX_SHARED]; /* of its devices, as the machine numbers them; 0: no more */
+    uint32_t
+        interrupts[MAX_INTERRUPTS]; /* of its devices, as the machine numbers them; 0: no more */
     uint32_t cores[MAX_VCPUS];
     uint32_t vcpus;
     struct reservation_config reservation;
     struct lending_config lending;
     struct statistics_config statistics;
+    bool no_input;       /* it never has that of the serial line */
     uint32_t may_change; /* the reservations of these VMs: bit n is for number n */
 };
 

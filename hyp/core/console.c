@@ -7,6 +7,7 @@
 #include <stdarg.h>
 
 static struct lock console_lock;
+static const void *left_open; /* whose line has not ended; null: nobody's */
 
 static void put_text(const char *text) {
     while (*text)
@@ -46,8 +47,23 @@ static void put_formatted(const char *format, va_list arguments) {
     }
 }
 
-void console_begin(void) {
+bool console_continue(const void *whose) {
     lock(&console_lock);
+    if (left_open == whose)
+        return true;
+    if (left_open)
+        console_print("\n");
+    return false;
+}
+
+void console_pause(const void *whose) {
+    left_open = whose;
+    unlock(&console_lock);
+}
+
+void console_begin(void) {
+    console_continue(0);
+    left_open = 0;
 }
 
 void console_end(void) {

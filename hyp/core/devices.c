@@ -55,14 +55,14 @@ static bool is_counter(uint32_t interrupt) {
 static uint32_t owners_of(const struct machine_config *config, uint32_t interrupt) {
     uint32_t owners = 0;
     for (uint32_t n = 0; n < config->vms; n++)
-        for (uint32_t i = 0; i < MAX_SHARED; i++)
+        for (uint32_t i = 0; i < MAX_INTERRUPTS; i++)
             owners += config->vm[n].interrupts[i] == interrupt;
     return owners;
 }
 
 static const char *interrupts_error(const struct machine_config *config,
                                     const struct vm_config *vm) {
-    for (uint32_t i = 0; i < MAX_SHARED; i++) {
+    for (uint32_t i = 0; i < MAX_INTERRUPTS; i++) {
         uint32_t interrupt = vm->interrupts[i];
         if (!interrupt)
             continue;
@@ -72,6 +72,8 @@ static const char *interrupts_error(const struct machine_config *config,
             return "an interrupt of a device is not a shared one, 32 to 1019";
         if (is_counter(interrupt))
             return "an interrupt of a device is that of a core's counter";
+        if (interrupt == platform.uart_interrupt || interrupt == ARCH_GUEST_UART_INTERRUPT)
+            return "an interrupt of a device is that of the serial line";
         if (owners_of(config, interrupt) > 1)
             return "an interrupt is of two devices";
     }

@@ -27,6 +27,7 @@ struct platform {
     struct ram ram[MAX_RAMS];     /* in the order of their addresses, ends aligned to 2 MiB */
     struct cache llc;             /* the last level, which all cores share */
     uint64_t uart;
+    uint32_t uart_interrupt; /* a shared one */
     uint64_t distributor;    /* of the GIC */
     uint64_t redistributors; /* GICv3: 128 KiB a core, in the order of the cores */
     uint64_t cpu_interface;  /* GICv2: GICC, GICH, GICV */

@@ -5,6 +5,7 @@
 #include "change.h"
 #include "channel.h"
 #include "console.h"
+#include "input.h"
 #include "lend.h"
 #include "platform.h"
 #include "regulate.h"
@@ -143,29 +144,20 @@ static void report_stop(const struct vm *vm, const char *why) {
     }
     print("ringfence: VM %s has stopped: %s; %u refills, %u overflows\n", vm->config->name, why,
           refills, overflows);
+    if (arch_input_lost(vm))
+        print("ringfence: VM %s has not read %u characters of its input in time\n",
+              vm->config->name, arch_input_lost(vm));
 }
 
 void vm_stop(struct vm *vm, const char *why) {
     struct vcpu *self = arch_vcpu();
     if (!__atomic_exchange_n(&vm->stopped, 1, __ATOMIC_ACQ_REL)) {
         report_stop(vm, why);
+        input_stopped(vm);
         for (uint32_t v = 0; v < vm->config->vcpus; v++)
             if (&vm->vcpu[v] != self)
                 arch_kick(vm->vcpu[v].core);
     }
     silence(self);
     arch_vcpu_leave();
-}
-
-void vm_console(struct vm *vm, char byte) {
-    lock(&vm->line_lock);
-    bool ends = byte == '\n' || vm->line_length == CONSOLE_LINE - 1;
-    if (byte != '\n' && byte != '\r')
-        vm->line[vm->line_length++] = byte;
-    if (ends) {
-        vm->line[vm->line_length] = 0;
-        print("[%s] %s\n", vm->config->name, vm->line);
-        vm->line_length = 0;
-    }
-    unlock(&vm->line_lock);
 }

@@ -74,8 +74,10 @@ struct vm {
     struct rf_reservation reservation;
     struct rf_periods periods;
     struct lock line_lock;
+    uint32_t is_typed_to; /* since it has the input; see input.h, which sets it */
+    bool has_returned;    /* to the begin of its line, but for a line that ends so */
     uint32_t line_length;
-    char line[CONSOLE_LINE]; /* of its console, until it ends */
+    char line[CONSOLE_LINE]; /* of its console, until it ends; a zero is behind it */
     struct vm_arch arch;
     struct vcpu vcpu[MAX_VCPUS];
 };
@@ -101,7 +103,7 @@ static inline bool vm_is_stopped(const struct vm *vm) {
     return __atomic_load_n(&vm->stopped, __ATOMIC_ACQUIRE);
 }
 
-/* One byte that the guest prints; lines come out whole, after the VM's name. */
+/* One byte that the guest prints: lines after the VM's name, whole as long as nobody types to it. */
 void vm_console(struct vm *vm, char byte);
 
 #endif

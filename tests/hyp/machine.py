@@ -8,6 +8,7 @@ With `exact` (as it is by default) all clocks advance with the instructions that
 executes, of all cores together, so that two runs print the same bytes.
 """
 
+import contextlib
 import functools
 import os
 import re
@@ -17,6 +18,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +32,7 @@ import emulator  # noqa: E402
 import initramfs  # noqa: E402
 
 HYP = ROOT / "hyp"
-GUESTS = ("writer", "intruder", "spinner", "manager", "waiter", "walker", "alarm", "messenger", "painter")
+GUESTS = ("writer", "intruder", "spinner", "manager", "waiter", "walker", "alarm", "messenger", "painter", "reader")
 QEMU = "qemu-system-aarch64"
 
 
@@ -150,6 +152,61 @@ class HeldLine:
             self.connection = None
 
 
+class Typist:
+    """
+    Types on the serial line. Of each pair, what the second says is typed when the first, a regular expression,
+    was printed behind what the one before has found. What is not typed by then is not typed any more.
+    """
+
+    def __init__(self, folder, lines):
+        self.path = f"{folder}/line"
+        self.console = f"{folder}/console"
+        self.lines = list(lines)
+        self.seen = 0
+        self.rest = b""
+        self.connection = None
+        self.reader = threading.Thread(target=self.read)
+
+    def arguments(self):
+        """QEMU waits for us before it begins."""
+        return ["-chardev", f"socket,id=line,path={self.path},server=on,wait=on", "-serial", "chardev:line"]
+
+    def begin(self, process):
+        self.connection = socket.socket(socket.AF_UNIX)
+        while process.poll() is None:
+            try:
+                self.connection.connect(self.path)
+            except OSError:
+                time.sleep(POLL_S)
+            else:
+                self.reader.start()
+                break
+
+    def read(self):
+        """All that is printed, at once: few bytes fill such a line, and a machine that waits for us is slow."""
+        with open(self.console, "ab", buffering=0) as console, contextlib.suppress(OSError):
+            while printed := self.connection.recv(1 << 16):
+                console.write(printed)
+
+    def look(self, printed):
+        if self.lines:
+            pattern, text = self.lines[0]
+            found = re.compile(pattern, re.MULTILINE).search(printed, self.seen)
+            if found:
+                self.seen = found.end()
+                self.rest = text.encode()
+                del self.lines[0]
+        if self.rest:
+            with contextlib.suppress(OSError):  # it is full, or QEMU has ended
+                self.rest = self.rest[self.connection.send(self.rest, socket.MSG_DONTWAIT):]
+
+    def end(self):
+        """QEMU has ended."""
+        if self.reader.is_alive():
+            self.reader.join()
+        self.connection.close()
+
+
 class Machine:
     """A built machine; `close` removes its files."""
 
@@ -163,6 +220,7 @@ class Machine:
         self.exact = exact
         self.loaded = []
         self.held = None
+        self.typist = None
         self.memory = None
 
     def close(self):
@@ -196,6 +254,11 @@ class Machine:
         self.held = HeldLine(self.folder, f"{self.platform.lines} unnamed-gpio-in {number}", until)
         return self
 
+    def with_typist(self, *lines):
+        """Who types on the serial line."""
+        self.typist = Typist(self.folder, lines)
+        return self
+
     def with_memory_in(self, memory):
         """Its RAM is this file (memory.py), with what is in it."""
         self.memory = memory
@@ -205,7 +268,9 @@ class Machine:
         command = [*self.qemu, *self.platform.arguments.split(), *(EXACT + TURNS if self.exact else [])]
         command += self.memory.arguments() if self.memory else []
         command += ["-nodefaults", "-no-user-config"]
-        command += ["-display", "none", "-serial", f"file:{self.folder}/console"]
+        console = f"{self.folder}/console"
+        command += ["-display", "none"]
+        command += self.typist.arguments() if self.typist else ["-serial", f"file:{console}"]
         command += self.held.arguments() if self.held else []
         return [*command, "-kernel", str(self.folder / self.platform.image), *self.loaded]
 
@@ -219,13 +284,14 @@ class Machine:
             command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
         )
         started = time.monotonic()
+        others = [other for other in (self.held, self.typist) if other]
         try:
-            if self.held:
-                self.held.begin(process)
+            for other in others:
+                other.begin(process)
             while process.poll() is None:
                 printed = console.read_text(encoding="utf-8", errors="replace")
-                if self.held:
-                    self.held.look(printed)
+                for other in others:
+                    other.look(printed)
                 if until and re.search(until, printed, re.MULTILINE):
                     return printed.replace("\r", "")
                 if time.monotonic() - started > timeout_s:
@@ -234,10 +300,10 @@ class Machine:
             if process.returncode != 0:
                 raise MachineError(f"QEMU failed: {process.stderr.read().decode()}")
         finally:
-            if self.held:
-                self.held.end()
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             process.stderr.close()
+            for other in others:
+                other.end()
         return console.read_text(encoding="utf-8", errors="replace").replace("\r", "")

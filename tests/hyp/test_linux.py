@@ -19,10 +19,12 @@ class Linux(unittest.TestCase):
     platform = "qemu-virt"
     endless = {}  # of the writer that does not end
 
-    def run_linux(self, script, *, vcpus=1, settings=None, exact=True):
+    def run_linux(self, script, *, vcpus=1, settings=None, exact=True, typed=()):
         machine = Machine("linux", {"LINUX_VCPUS": vcpus} | (settings or {}), platform=self.platform, exact=exact)
         self.addCleanup(machine.close)
         machine.with_guest("writer").with_linux(self.kernel, script, vcpus)
+        if typed:
+            machine.with_typist(*typed)
         console = machine.run(until=ENDED, timeout_s=TIMEOUT_S)
         self.assertRegex(console, re.compile(ENDED, re.MULTILINE))
         log = re.sub(r"^\[linux\] ", "", console, flags=re.MULTILINE)

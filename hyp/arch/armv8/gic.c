@@ -4,6 +4,7 @@
 
 #include "../../core/arch.h"
 #include "../../core/console.h"
+#include "../../core/input.h"
 #include "../../core/platform.h"
 #include "../../core/regulate.h"
 #include "counter.h"
@@ -55,6 +56,14 @@ void gic_shared_clear_active(uint32_t interrupt) {
     gic_shared_write(GICD_ICACTIVER + interrupt / 32 * 4, 1U << interrupt % 32);
 }
 
+void arch_input_to(uint32_t core) {
+    gic_shared_enable(platform.uart_interrupt, core);
+}
+
+void arch_input_off(void) {
+    gic_shared_disable(platform.uart_interrupt);
+}
+
 void gic_handle(struct vcpu *vcpu, uint32_t acknowledged) {
     uint32_t interrupt = GIC_INTERRUPT(acknowledged);
     if (interrupt >= INTID_SPECIAL)
@@ -67,8 +76,13 @@ void gic_handle(struct vcpu *vcpu, uint32_t acknowledged) {
         regulate_overflow(vcpu);
     } else if (vcpu && vgic_take(vcpu, interrupt)) {
         return; /* the guest's end of it deactivates it */
-    } else if (interrupt == platform.maintenance_interrupt) {
-        lists_clean();
+    } else if (interrupt == platform.uart_interrupt) {
+        /* Its line may be up again as soon as nothing is left: before that, so that none is missed. */
+        gic_deactivate(acknowledged);
+        input_receive();
+        return;
+    } else if (vcpu && interrupt == platform.maintenance_interrupt) {
+        vgic_ended(vcpu);
     } else if (interrupt != KICK) {
         print("ringfence: interrupt %u is nobody's; it is ignored\n", (uint64_t)interrupt);
     }

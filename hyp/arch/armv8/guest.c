@@ -8,12 +8,14 @@
 #include "sysreg.h"
 #include "vgic.h"
 #include "vgic_shared.h"
+#include "vuart.h"
 
 extern char stacks[];
 _Noreturn void arch_restart(void *stack_top, void (*next)(void));
 
 void arch_vm_init(struct vm *vm) {
     vgic_shared_init(vm);
+    vuart_init(vm);
     stage2_build(vm);
 }
 

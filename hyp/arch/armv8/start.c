@@ -2,6 +2,7 @@
 /* From boot.S, on each core: what it needs, and on to its vCPU. */
 #include "../../core/arch.h"
 #include "../../core/console.h"
+#include "../../core/input.h"
 #include "../../core/platform.h"
 #include "../../core/trace.h"
 #include "../../core/uart.h"
@@ -21,6 +22,7 @@ static void start_machine(void) {
           (uint64_t)machine_config.vms);
     gic_init();
     vm_init_all();
+    input_init();
     trace_init();
     for (uint32_t core = 1; core < platform.cores; core++)
         if (!firmware_core_on(core))
@@ -39,6 +41,7 @@ void start(uint64_t core) {
         start_machine();
     sysreg_write(tpidr_el2, vm_vcpu_of_core((uint32_t)core));
     gic_start_core((uint32_t)core);
+    input_start_core((uint32_t)core);
     guest_init_core();
     vcpu_main();
 }

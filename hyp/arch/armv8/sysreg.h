@@ -145,6 +145,7 @@ static inline void dsb(void) {
 #define ICH_VTR_LISTS(vtr) (BITS(vtr, 4, 0) + 1)
 #define ICH_LR_INTID(lr) BITS(lr, 31, 0)
 #define ICH_LR_PHYSICAL(n) ((uint64_t)(n) << 32)
+#define ICH_LR_AT_END BIT(41) /* of one that is not the hardware's: an interrupt at its end */
 #define ICH_LR_PRIORITY(p) ((uint64_t)(p) << 48)
 #define ICH_LR_PRIORITY_OF(lr) BITS(lr, 55, 48)
 #define ICH_LR_GROUP1 BIT(60)

@@ -96,7 +96,7 @@ static void data_abort(struct vcpu *vcpu, struct registers *registers, uint64_t 
     uint64_t value = register_read(registers, ISS_SRT(iss));
     if (!ISS_WNR(iss))
         register_write(registers, ISS_SRT(iss),
-                       is_vgic ? vgic_read(vcpu, address, bytes) : vuart_read(address));
+                       is_vgic ? vgic_read(vcpu, address, bytes) : vuart_read(vcpu->vm, address));
     else if (is_vgic)
         vgic_write(vcpu, address, bytes, value);
     else

@@ -29,13 +29,15 @@ struct vcpu_arch {
     uint8_t senders[VGIC_SGIS];
 };
 
-/* What the distributor has for a VM's shared interrupts: those of its devices, then those of its
- * channels, in the order of the configuration. */
+/* What the distributor has for a VM's shared interrupts: that of its serial line, those of its devices,
+ * then those of its channels, in the order of the configuration. */
 struct shared_interrupts {
     uint32_t count;
     uint32_t number[MAX_SHARED];
     uint32_t hardware; /* a bit each: the devices'; no hardware has the others */
     uint32_t raised;   /* of the others, what is in no list register yet; any core sets it */
+    uint32_t level;    /* of the others, which are raised for as long as their line is up */
+    uint32_t listed;   /* of these, what is in a list register of some core */
     struct lock lock;  /* of what follows */
     uint32_t enabled;
     uint32_t group;
@@ -43,10 +45,30 @@ struct shared_interrupts {
     uint8_t targets[MAX_SHARED]; /* vCPUs, a bit each: the first of them gets it */
 };
 
+/* The PL011 that a VM sees; see vuart.c. */
+#define VUART_FIFO 1024U
+struct vuart {
+    struct lock lock;
+    uint32_t control;
+    uint32_t line_control;
+    uint32_t baud_integer;
+    uint32_t baud_fraction;
+    uint32_t levels;
+    uint32_t mask; /* of interrupts, and what there is of them */
+    uint32_t raw;
+    uint32_t errors; /* of what was received */
+    bool is_overrun; /* something was lost before the next character */
+    uint32_t first;  /* of what waits in the FIFO, and how much that is */
+    uint32_t count;
+    uint64_t lost;
+    uint16_t fifo[VUART_FIFO]; /* as the data register has them */
+};
+
 struct vm_arch {
     uint64_t *stage2; /* its root table */
     uint32_t distributor_control;
     struct shared_interrupts shared;
+    struct vuart uart;
 };
 
 /* What a trap saves: x0 to x30, and where the guest goes on. Known to vectors.S. */

@@ -29,31 +29,60 @@ static bool is_hardware(const struct vcpu *vcpu, uint32_t line) {
                                 : line == platform.guest_timer_interrupt;
 }
 
-/* A channel's interrupts are the VM's, and wait for whichever vCPU they are sent to. */
-static bool is_of_channel(const struct vcpu *vcpu, uint32_t line) {
+/* Those of channels and of the serial line are the VM's, and wait for whichever vCPU they are sent to. */
+static bool is_of_vm(const struct vcpu *vcpu, uint32_t line) {
     return line >= VGIC_PRIVATE && !is_hardware(vcpu, line);
+}
+
+static bool is_level(const struct vcpu *vcpu, uint32_t line) {
+    return line >= VGIC_PRIVATE && vcpu->vm->arch.shared.level >> (line - VGIC_PRIVATE) & 1;
 }
 
 /* A line that has been in a list register, or should be, waits. */
 static void wait(struct vcpu *vcpu, uint32_t line) {
-    if (is_of_channel(vcpu, line))
-        vgic_shared_raise(vcpu->vm, line - VGIC_PRIVATE);
+    if (is_of_vm(vcpu, line))
+        vgic_shared_give_back(vcpu->vm, line - VGIC_PRIVATE);
     else
         vgic_set_pending(vcpu, line);
+}
+
+/* What it had. A function of its own, as each access by a number is one of each register. */
+static __attribute__((noinline)) uint64_t list_clear(uint32_t n) {
+    uint64_t value = list_read(n);
+    list_write(n, 0);
+    return value;
 }
 
 /* What a device or a VM has told and the guest has not ended is not lost: it waits for the next
  * start of the vCPU, or is ended in the guest's place if that had begun it. */
 static void list_leave(struct vcpu *vcpu, uint32_t n) {
-    uint64_t value = list_read(n);
+    uint64_t value = list_clear(n);
     uint32_t interrupt = LIST_INTERRUPT(value);
-    list_write(n, 0);
     if (interrupt < VGIC_PRIVATE)
         return;
-    if (value & LIST_PENDING)
+    if (value & LIST_PENDING || is_level(vcpu, line_of(vcpu, interrupt)))
         wait(vcpu, line_of(vcpu, interrupt));
     else if (value & LIST_ACTIVE && value & LIST_HARDWARE)
         gic_shared_clear_active(interrupt);
+}
+
+__attribute__((noinline)) void vgic_ended(struct vcpu *vcpu) {
+    for (uint64_t ended = lists_ended(); ended; ended &= ended - 1) {
+        uint64_t value = list_clear((uint32_t)__builtin_ctzll(ended));
+        uint32_t line = line_of(vcpu, LIST_INTERRUPT(value));
+        if (is_level(vcpu, line))
+            wait(vcpu, line);
+    }
+}
+
+void vgic_withdraw(struct vcpu *vcpu, uint32_t interrupt) {
+    for (uint32_t n = 0; n < list_count(); n++) {
+        uint64_t value = list_read(n);
+        if (LIST_INTERRUPT(value) == interrupt && value & LIST_PENDING && !(value & LIST_ACTIVE)) {
+            list_clear(n);
+            wait(vcpu, line_of(vcpu, interrupt));
+        }
+    }
 }
 
 void vgic_off(struct vcpu *vcpu) {
@@ -149,7 +178,8 @@ static bool list_add(struct vcpu *vcpu, uint32_t line, bool *wants_room) {
         *wants_room = true;
         return false;
     }
-    return list_set(vcpu, free, list_value(interrupt, priority, is_hardware(vcpu, line)));
+    uint64_t value = list_value(interrupt, priority, is_hardware(vcpu, line));
+    return list_set(vcpu, free, value | (is_level(vcpu, line) ? LIST_AT_END : 0));
 }
 
 /* The most urgent line of a set that is not empty. */
@@ -165,14 +195,15 @@ static uint32_t most_urgent(const struct vcpu *vcpu, uint64_t set) {
 
 /* False if another vCPU has just taken it: its guest has it sent there now. */
 static bool take(struct vcpu *vcpu, uint32_t line) {
-    if (is_of_channel(vcpu, line))
-        return vgic_shared_withdraw(vcpu->vm, line - VGIC_PRIVATE);
+    if (is_of_vm(vcpu, line))
+        return vgic_shared_take(vcpu->vm, line - VGIC_PRIVATE);
     __atomic_fetch_and(&vcpu->arch.pending, ~BIT(line), __ATOMIC_ACQ_REL);
     return true;
 }
 
 /* A function of its own, so that returns to a guest that need none of it save no registers for it. */
 __attribute__((noinline)) static void fill_lists(struct vcpu *vcpu) {
+    vgic_ended(vcpu);
     uint64_t waiting = __atomic_load_n(&vcpu->arch.pending, __ATOMIC_ACQUIRE);
     waiting |= (uint64_t)vgic_shared_raised(vcpu) << VGIC_PRIVATE;
     if (!waiting || !vgic_is_on(vcpu->vm))

@@ -2,7 +2,7 @@
 /*
  * The interrupt controller that a guest sees: of the version that the machine has, with 16 SGIs
  * and 16 PPIs a vCPU, of which the virtual timer's is the only real one, and the shared interrupts
- * of the VM's devices and channels. Its CPU interface is the hardware's; all else is emulated when
+ * of the VM's serial line, devices and channels. Its CPU interface is the hardware's; all else is emulated when
  * the guest accesses it.
  *
  * vgic.c and vgic_shared.c are the same for all versions; gicv2/ and gicv3/ have the second half of
@@ -22,6 +22,10 @@ void vgic_set_pending(struct vcpu *vcpu, uint32_t line);
 bool vgic_take(struct vcpu *vcpu, uint32_t interrupt);
 /* An SGI between vCPUs of a VM. */
 void vgic_send(struct vcpu *from, struct vcpu *to, uint32_t interrupt);
+/* The guest has ended interrupts that are looked at then. */
+void vgic_ended(struct vcpu *vcpu);
+/* What this core's guest has not begun of an interrupt is taken back. */
+void vgic_withdraw(struct vcpu *vcpu, uint32_t interrupt);
 /* Fills the list registers of this core, before it returns to its guest. */
 void vgic_flush(struct vcpu *vcpu);
 

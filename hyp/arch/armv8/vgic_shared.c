@@ -22,6 +22,8 @@ static void add(struct shared_interrupts *shared, uint32_t interrupt, bool is_ha
 }
 
 void vgic_shared_init(struct vm *vm) {
+    add(&vm->arch.shared, ARCH_GUEST_UART_INTERRUPT, false);
+    vm->arch.shared.level = 1;
     for (uint32_t i = 0; i < MAX_SHARED && vm->config->interrupts[i]; i++)
         add(&vm->arch.shared, vm->config->interrupts[i], true);
     for (uint32_t c = 0; c < machine_config.channels; c++)
@@ -87,23 +89,50 @@ static struct vcpu *target_of(struct vm *vm, uint32_t n) {
     return targets ? &vm->vcpu[__builtin_ctz(targets)] : 0;
 }
 
+static void set_bits(uint32_t *word, uint32_t bits) {
+    __atomic_fetch_or(word, bits, __ATOMIC_SEQ_CST);
+}
+
+static uint32_t clear_bits(uint32_t *word, uint32_t bits) {
+    return __atomic_fetch_and(word, ~bits, __ATOMIC_SEQ_CST) & bits;
+}
+
+/* What is raised, but for levels that are in a list register. */
+static uint32_t raised(const struct shared_interrupts *shared) {
+    return __atomic_load_n(&shared->raised, __ATOMIC_SEQ_CST) &
+           ~__atomic_load_n(&shared->listed, __ATOMIC_SEQ_CST);
+}
+
 /*
- * A channel's interrupt that is raised, on and sent to a vCPU is taken by that one on its way back to
+ * An interrupt of the VM's own that is raised, on and sent to a vCPU is taken by that one on its way back to
  * its guest. Whoever makes one of the three true looks for the other two, in this order (sequential
  * consistency), and has the vCPU's core come here.
  */
 static void tell(struct vm *vm, uint32_t n) {
     const struct shared_interrupts *shared = &vm->arch.shared;
-    uint32_t is_due = __atomic_load_n(&shared->raised, __ATOMIC_SEQ_CST) &
-                      __atomic_load_n(&shared->enabled, __ATOMIC_SEQ_CST) & 1U << n;
+    uint32_t is_due =
+        raised(shared) & __atomic_load_n(&shared->enabled, __ATOMIC_SEQ_CST) & 1U << n;
     const struct vcpu *to = target_of(vm, n);
     if (is_due && to && to != arch_vcpu())
         arch_kick(to->core);
 }
 
 void vgic_shared_raise(struct vm *vm, uint32_t n) {
-    __atomic_fetch_or(&vm->arch.shared.raised, 1U << n, __ATOMIC_SEQ_CST);
+    set_bits(&vm->arch.shared.raised, 1U << n);
     tell(vm, n);
+}
+
+void vgic_shared_level(struct vm *vm, uint32_t interrupt, bool is_up) {
+    struct shared_interrupts *shared = &vm->arch.shared;
+    uint32_t n = vgic_shared_find(vm, interrupt);
+    bool was_up = __atomic_load_n(&shared->raised, __ATOMIC_SEQ_CST) >> n & 1;
+    if (is_up && !was_up)
+        vgic_shared_raise(vm, n);
+    if (!is_up && was_up) {
+        clear_bits(&shared->raised, 1U << n);
+        if (arch_vcpu() && arch_vcpu()->vm == vm)
+            vgic_withdraw(arch_vcpu(), interrupt);
+    }
 }
 
 void arch_notify(struct vm *to, uint32_t interrupt) {
@@ -111,18 +140,31 @@ void arch_notify(struct vm *to, uint32_t interrupt) {
 }
 
 uint32_t vgic_shared_raised(const struct vcpu *vcpu) {
-    uint32_t raised = __atomic_load_n(&vcpu->vm->arch.shared.raised, __ATOMIC_SEQ_CST), own = 0;
-    for (; raised; raised &= raised - 1) {
-        uint32_t n = (uint32_t)__builtin_ctz(raised);
+    uint32_t set = raised(&vcpu->vm->arch.shared), own = 0;
+    for (; set; set &= set - 1) {
+        uint32_t n = (uint32_t)__builtin_ctz(set);
         if (target_of(vcpu->vm, n) == vcpu)
             own |= 1U << n;
     }
     return own;
 }
 
-bool vgic_shared_withdraw(struct vm *vm, uint32_t n) {
+bool vgic_shared_take(struct vm *vm, uint32_t n) {
+    struct shared_interrupts *shared = &vm->arch.shared;
     uint32_t bit = 1U << n;
-    return __atomic_fetch_and(&vm->arch.shared.raised, ~bit, __ATOMIC_SEQ_CST) & bit;
+    if (shared->level & bit)
+        return !(__atomic_fetch_or(&shared->listed, bit, __ATOMIC_SEQ_CST) & bit);
+    return clear_bits(&shared->raised, bit);
+}
+
+void vgic_shared_give_back(struct vm *vm, uint32_t n) {
+    uint32_t bit = 1U << n;
+    if (!(vm->arch.shared.level & bit)) {
+        vgic_shared_raise(vm, n);
+        return;
+    }
+    clear_bits(&vm->arch.shared.listed, bit);
+    tell(vm, n);
 }
 
 /* As the guest has it. Under the VM's lock. */
@@ -208,7 +250,7 @@ uint32_t vgic_shared_read(const struct vm *vm, uint32_t offset) {
     } else if (offset - GICD_ICFGR < GICD_ICFGR_BYTES) {
         first = (offset - GICD_ICFGR) * 4;
         value = gic_shared_read(offset) & fields_of(vm, shared->hardware, first, TRIGGER_BITS);
-        value |= fields_of(vm, ~shared->hardware, first, TRIGGER_EDGE);
+        value |= fields_of(vm, ~(shared->hardware | shared->level), first, TRIGGER_EDGE);
     }
     return value;
 }
@@ -233,12 +275,13 @@ static void write_bits(struct vm *vm, uint32_t offset, uint32_t bits, uint32_t m
     case GICD_ISPENDR:
     case GICD_ICPENDR: /* but for what of the hardware's has come to us */
         gic_shared_write(offset, bits_of(vm, set & shared->hardware, first));
-        for (set &= ~shared->hardware; set; set &= set - 1) {
+        /* What a level is, its device says. */
+        for (set &= ~(shared->hardware | shared->level); set; set &= set - 1) {
             uint32_t n = (uint32_t)__builtin_ctz(set);
             if (offset - at == GICD_ISPENDR)
                 vgic_shared_raise(vm, n);
             else
-                vgic_shared_withdraw(vm, n);
+                clear_bits(&shared->raised, 1U << n);
         }
         break;
     default:

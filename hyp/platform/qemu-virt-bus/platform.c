@@ -9,6 +9,7 @@ const struct platform platform = {
     .ram = {{0x40000000, 0x3fe00000}},
     .llc = {0x100000, 16}, /* as qemu-virt; the plugin models none */
     .uart = 0x09000000,
+    .uart_interrupt = 33,
     .distributor = 0x08000000,
     .redistributors = 0x080a0000,
     .period_interrupt = 26,

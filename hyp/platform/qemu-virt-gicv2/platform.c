@@ -9,6 +9,7 @@ const struct platform platform = {
     .ram = {{0x40000000, 0x40000000}},
     .llc = {0x100000, 16}, /* as qemu-virt */
     .uart = 0x09000000,
+    .uart_interrupt = 33,
     .distributor = 0x08000000,
     .cpu_interface = 0x08010000,
     .virtual_control = 0x08030000,

@@ -11,6 +11,7 @@ const struct platform platform = {
      * second level. */
     .llc = {0x100000, 16},
     .uart = 0x09000000,
+    .uart_interrupt = 33,
     .distributor = 0x08000000,
     .redistributors = 0x080a0000,
     .period_interrupt = 26,

@@ -23,6 +23,7 @@ const struct platform platform = {
     .ram = {{0x00200000, 0x3b200000}, {0x40000000, 0xbc000000}},
     .llc = {0x100000, 16}, /* [DTS] l2-cache; Arm 100095, 7.1 */
     .uart = 0xfe201000,    /* [DTS] serial@7e201000, UART0 */
+    .uart_interrupt = 153, /* there: shared interrupt 121, that of all its PL011s */
     /* [DTS] interrupt-controller@40041000 */
     .distributor = 0xff841000,
     .cpu_interface = 0xff842000,

@@ -24,6 +24,7 @@ const struct platform platform = {
     .ram = {{0x00200000, 0x7fc00000}},
     .llc = {0x100000, 16}, /* [UG1085] "L2 Memory Subsystem" */
     .uart = 0xff000000,    /* [DTS] serial0 */
+    .uart_interrupt = 53,  /* there: shared interrupt 21 */
     /* [DTS] interrupt-controller@f9010000; [UG1085] */
     .distributor = 0xf9010000,
     .cpu_interface = 0xf9020000 + LAST_OF_WINDOW,

@@ -32,6 +32,7 @@ static inline void gic_deactivate(uint32_t acknowledged) {
 #define LIST_PENDING GICH_LR_PENDING
 #define LIST_ACTIVE GICH_LR_ACTIVE
 #define LIST_HARDWARE GICH_LR_HARDWARE
+#define LIST_AT_END GICH_LR_AT_END
 #define LIST_INTERRUPT(value) GICH_LR_INTERRUPT(value)
 #define LIST_PRIORITY_OF(value) GICH_LR_PRIORITY_OF(value)
 
@@ -83,11 +84,10 @@ static inline void list_give_back(struct vcpu *vcpu, uint64_t value) {
                           (uint8_t)(1U << GICH_LR_SENDER_OF(value)), __ATOMIC_ACQ_REL);
 }
 
-/* Those whose end has brought us here are free. */
-static inline void lists_clean(void) {
-    for (uint32_t ended = *gic_word(platform.virtual_control, GICH_EISR0); ended;
-         ended &= ended - 1)
-        list_write((uint32_t)__builtin_ctz(ended), 0);
+/* Those whose end has brought us here, a bit each. */
+static inline uint64_t lists_ended(void) {
+    return *gic_word(platform.virtual_control, GICH_EISR0) |
+           (uint64_t)*gic_word(platform.virtual_control, GICH_EISR1) << 32;
 }
 
 static inline void lists_control(bool is_on, bool wants_room) {

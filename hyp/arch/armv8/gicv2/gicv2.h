@@ -36,6 +36,7 @@
 #define GICH_VTR_LISTS(vtr) (((vtr) & 0x3fU) + 1)
 #define GICH_VMCR 0x008U
 #define GICH_EISR0 0x020U
+#define GICH_EISR1 0x024U
 #define GICH_APR 0x0f0U
 #define GICH_LR 0x100U
 #define GICH_LR_INTERRUPT(lr) ((uint32_t)(lr) & 0x3ffU)
