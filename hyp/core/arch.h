@@ -45,7 +45,8 @@ _Noreturn void arch_vcpu_leave(void);
 void arch_vcpu_silence(struct vcpu *vcpu);
 /* Raises a channel's interrupt in a guest, which then sees what this core has written. */
 void arch_notify(struct vm *to, uint32_t interrupt);
-/* Has input_receive() called on that core when something has come on the serial line; or nowhere. */
+/* Has input_receive() called on that core, now and when something has come on the serial line; or
+ * nowhere. */
 void arch_input_to(uint32_t core);
 void arch_input_off(void);
 /* Gives a guest a character of that, from any core; how many it has not read in time so far. */

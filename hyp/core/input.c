@@ -89,16 +89,24 @@ static void say(const struct vm *vm) {
         print("ringfence: VM %s has the input\n", vm->config->name);
 }
 
+/* What is for another VM is left to that one's core, which is told: nothing of it costs the VM here, nor
+ * does this core wait for anything of the other one's. */
+static bool is_for(const struct vcpu *vcpu) {
+    return vcpu && owner == vcpu->vm && vcpu->index == 0;
+}
+
 void input_receive(void) {
     bool is_asked = false;
     lock(&input_lock);
     uart_receive_begin();
-    for (uint32_t n = 0; n < MOST; n++) {
+    for (uint32_t n = 0; n < MOST && is_for(arch_vcpu()); n++) {
         int32_t character = uart_get();
         if (character == UART_NOTHING)
             break;
         is_asked = take((uint8_t)character) || is_asked;
     }
+    if (owner && !is_for(arch_vcpu()))
+        arch_input_to(owner->vcpu[0].core);
     const struct vm *vm = owner;
     unlock(&input_lock);
     if (is_asked)

@@ -57,7 +57,10 @@ void gic_shared_clear_active(uint32_t interrupt) {
 }
 
 void arch_input_to(uint32_t core) {
-    gic_shared_enable(platform.uart_interrupt, core);
+    uint32_t interrupt = platform.uart_interrupt;
+    gic_shared_enable(interrupt, core);
+    /* Something may have come already, of which another core has taken the interrupt. */
+    gic_shared_write(GICD_ISPENDR + interrupt / 32 * 4, 1U << interrupt % 32);
 }
 
 void arch_input_off(void) {
