@@ -167,10 +167,10 @@ class Shell(test_linux.Linux):
     test_two_vcpus_talk_to_each_other = None
 
     def test_it_answers_and_is_turned_off(self):
-        # With a corrected letter; and its prompt is seen as soon as somebody types.
+        # With a corrected letter; and once somebody types its prompt is seen before its line has an end.
         lines = (
             ("^\\[linux\\] go on", "echo $((6 * 7)) pp\x7fp\r"),
-            (r"^\[linux\] 42 pp", "awk '/uart|ttyAMA0/ {print \"interrupts\", ($2 > 1)}' /proc/interrupts\r"),
+            (r"^\[linux\] 42 pp\n\[linux\] / # ", "awk '/uart|ttyAMA0/ {print \"interrupts\", ($2 > 1)}' /proc/interrupts\r"),
             (r"^\[linux\] interrupts", "echo lost $(grep -c oe: /proc/tty/driver/ttyAMA)\r"),
             (r"^\[linux\] lost", "poweroff -f\r"),
         )
