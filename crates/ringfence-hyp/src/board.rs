@@ -55,6 +55,8 @@ pub struct Board {
     pub coloured_tables: u64,
     /// Interrupt of each core's counter; private ones are the same number everywhere.
     pub counter_interrupts: Vec<u16>,
+    /// Interrupt of its serial line.
+    pub uart_interrupt: u16,
 }
 
 impl Board {
@@ -104,6 +106,7 @@ impl Board {
                 HypError::Failed(format!("{tables}: found no number of COLOURED_TABLES"))
             })?,
             counter_interrupts,
+            uart_interrupt: number("platform.c", ".uart_interrupt =")? as u16,
         })
     }
 }
@@ -207,9 +210,11 @@ mod tests {
         assert_eq!(board.link, 0x4020_0000);
         assert_eq!(board.reserved, 0x4000_0000..0x4100_0000);
         assert_eq!(board.counter_interrupts, [23; 4]);
+        assert_eq!(board.uart_interrupt, 33);
         assert_eq!((board.colours, board.coloured_tables), (16, 1024));
         let zcu104 = Board::named("zcu104").unwrap();
         assert_eq!(zcu104.counter_interrupts, [175, 176, 177, 178]);
+        assert_eq!(zcu104.uart_interrupt, 53);
     }
 
     #[test]

@@ -83,6 +83,7 @@ impl Configuration {
                     false => Vec::new(),
                 },
                 devices: vm.devices.clone(),
+                input: vm.input,
                 statistics: vm
                     .statistics
                     .as_ref()
@@ -199,10 +200,17 @@ fn check_device(device: &Device, board: &Board) -> Result<(), HypError> {
         )));
     }
     let of_counter = |number: &&u16| board.counter_interrupts.contains(number);
-    match device.interrupts.iter().find(of_counter) {
-        Some(number) => Err(HypError::Failed(format!(
-            "interrupt {number} of the device `{name}` is that of a core's counter on {}; the \
-             hypervisor needs it: take it out of `interrupts`",
+    let of_uart = |number: &&u16| board.uart_interrupt == **number;
+    let counter = device.interrupts.iter().find(of_counter);
+    let uart = device.interrupts.iter().find(of_uart);
+    let whose = [(counter, "a core's counter"), (uart, "the serial line")];
+    match whose
+        .iter()
+        .find_map(|&(found, whose)| Some((found?, whose)))
+    {
+        Some((number, whose)) => Err(HypError::Failed(format!(
+            "interrupt {number} of the device `{name}` is that of {whose} on {}; the hypervisor needs \
+             it: take it out of `interrupts`",
             board.name
         ))),
         None => Ok(()),

@@ -33,6 +33,8 @@ pub struct TableVm {
     pub may_change: Vec<usize>,
     /// Devices of its own.
     pub devices: Vec<Device>,
+    /// Whether it can have the input of the serial line.
+    pub input: bool,
     /// Pages of statistics that it may read: where they are for the guest, and the numbers of the
     /// VMs in the table that they are about.
     pub statistics: Option<(u64, Vec<usize>)>,
@@ -137,6 +139,9 @@ fn vm_text(number: usize, vm: &TableVm) -> String {
     );
     if let Some(reservation) = &vm.reservation {
         text += &reservation_text(number, reservation);
+    }
+    if !vm.input {
+        text += "        .no_input = true,\n";
     }
     let may_change = vm.may_change.iter().fold(0_u32, |bits, vm| bits | 1 << vm);
     if may_change != 0 {
@@ -300,8 +305,25 @@ mod tests {
             }),
             may_change: Vec::new(),
             devices: Vec::new(),
+            input: true,
             statistics: None,
         }
+    }
+
+    #[test]
+    fn a_table_says_who_never_has_the_input() {
+        let deaf = TableVm {
+            input: false,
+            ..writer()
+        };
+        let text = table("input", &[writer(), deaf], &[], None, None);
+        assert_eq!(
+            text.matches("        .no_input = true,\n").count(),
+            1,
+            "{text}"
+        );
+        let (first, _) = text.split_once("    },\n    {").unwrap();
+        assert!(!first.contains("no_input"), "{text}");
     }
 
     #[test]

@@ -35,11 +35,15 @@ pub struct Vm {
     /// Indices into [`crate::model::Scenario::vms`], ascending: it may change the reservations
     /// of these, which have [`Reservation::bounds`].
     pub may_change: Vec<usize>,
+    /// Whether it can have the input of the serial line.
+    pub input: bool,
     /// Pages in which its guest reads what reservations give and take.
     pub statistics: Option<Statistics>,
 }
 
 impl Vm {
+    /// Interrupt of a guest's serial line (`hyp/core/arch.h`): no other one of the guest's.
+    pub const SERIAL_INTERRUPT: u64 = 33;
     /// vCPUs that a VM can have: those of a reservation
     /// (`policy/include/ringfence/reservation.h`).
     pub const VCPUS_MAX: usize = Policy::MAX_VCPUS;
@@ -148,7 +152,7 @@ impl Device {
     /// Devices that a VM can have, and interrupts of all of them together (`hyp/core/config.h`).
     pub const PER_VM_MAX: usize = 8;
     /// See [`Device::PER_VM_MAX`].
-    pub const INTERRUPTS_PER_VM_MAX: usize = 32;
+    pub const INTERRUPTS_PER_VM_MAX: usize = 31;
     /// Bytes of a page, of which a device has its own.
     pub const PAGE_BYTES: u64 = 4096;
     /// Shared peripheral interrupts of a GIC (Arm IHI 0069, 2.2.1).

@@ -362,7 +362,7 @@ fn the_work_of_a_vm_is_in_a_partition_of_its_cores() {
 }
 
 #[test]
-fn colours_and_statistics_of_vms_arrive_in_the_model() {
+fn colours_statistics_and_input_of_vms_arrive_in_the_model() {
     let scenario = good("colours.toml");
     assert_eq!(scenario.platform.page_colours(), Some(32));
     let [critical, other, network] = &scenario.vms[..] else {
@@ -377,6 +377,7 @@ fn colours_and_statistics_of_vms_arrive_in_the_model() {
     };
     assert_eq!(critical.statistics, Some(statistics));
     assert_eq!(other.statistics, None);
+    assert_eq!((critical.input, other.input), (false, true));
     let allocates: Vec<bool> = scenario
         .cases
         .iter()

@@ -25,6 +25,7 @@ fn vm(size_mib: u64, address: Option<u64>) -> Vm {
         gang: None,
         best_effort: Vec::new(),
         may_change: Vec::new(),
+        input: true,
         statistics: None,
     }
 }

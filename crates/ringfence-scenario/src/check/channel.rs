@@ -1,5 +1,6 @@
 //! Channels: between two VMs, at addresses and with interrupts that nothing else has.
 
+use std::iter;
 use std::ops::Range;
 
 use super::Checker;
@@ -11,7 +12,7 @@ use crate::file::Located;
 use crate::file::channel::{ChannelEndTable, ChannelTable};
 use crate::file::vm::VmTable;
 use crate::quantity::{SIZE, TIME};
-use crate::vm::{Device, Ram};
+use crate::vm::{Device, Ram, Vm};
 
 /// What raises an interrupt of a VM.
 struct Source {
@@ -201,7 +202,7 @@ impl Checker<'_> {
     fn refuse_shared_numbers(&mut self, channels: &[Channel]) {
         let file = self.file;
         let vms = file.vm.iter().enumerate();
-        let mut sources: Vec<Source> = vms.flat_map(of_devices).collect();
+        let mut sources: Vec<Source> = vms.flat_map(of_vm).collect();
         for (channel, table) in channels.iter().zip(&file.channel) {
             for (end, table) in channel.ends.iter().zip(&table.value.end) {
                 let name = &table.value.vm.value.0;
@@ -217,7 +218,7 @@ impl Checker<'_> {
                         "an interrupt that nothing else in the VM has",
                     );
                 }
-                if of_vm.by_ref().count() == Device::INTERRUPTS_PER_VM_MAX {
+                if of_vm.by_ref().count() == Device::INTERRUPTS_PER_VM_MAX + 1 {
                     self.problems.report(
                         field.span,
                         format!("one interrupt more of devices and channels of `{name}`"),
@@ -267,8 +268,8 @@ impl Checker<'_> {
     }
 }
 
-/// The interrupts of a VM's devices.
-fn of_devices((vm, table): (usize, &Located<VmTable>)) -> Vec<Source> {
+/// The interrupts of a VM's serial line and devices.
+fn of_vm((vm, table): (usize, &Located<VmTable>)) -> Vec<Source> {
     let devices = table.value.device.iter();
     let with_interrupts = devices.filter_map(|device| {
         let interrupts = device.value.interrupts.as_ref()?;
@@ -281,5 +282,10 @@ fn of_devices((vm, table): (usize, &Located<VmTable>)) -> Vec<Source> {
             what: format!("the device `{name}`"),
         })
     });
-    sources.collect()
+    let serial = Source {
+        vm,
+        number: Vm::SERIAL_INTERRUPT,
+        what: "its serial line".into(),
+    };
+    iter::once(serial).chain(sources).collect()
 }

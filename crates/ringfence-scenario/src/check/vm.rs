@@ -138,6 +138,7 @@ impl Checker<'_> {
             gang,
             best_effort: (first..vms.best_effort.len()).collect(),
             may_change: self.may_change(&table.name.value.0),
+            input: table.input.as_ref().is_none_or(|it| it.value.0),
             statistics,
         });
         Some(())
@@ -262,6 +263,16 @@ impl Checker<'_> {
                 interrupts.map_or(address.span, |list| list.span),
                 format!("the interrupt {wrong}"),
                 format!("shared interrupts, {} to {}", known.start(), known.end()),
+            );
+        }
+        if numbers.contains(&Vm::SERIAL_INTERRUPT) {
+            self.problems.report(
+                interrupts.map_or(address.span, |list| list.span),
+                format!(
+                    "the interrupt {}, which the guest's serial line has",
+                    Vm::SERIAL_INTERRUPT
+                ),
+                "an interrupt that nothing else in the VM has",
             );
         }
         Device {

@@ -43,6 +43,10 @@ file_table! {
         pub device: List<DeviceTable>,
         /// Memory bandwidth that it has. Default: as much as it gets.
         pub reservation: Option<Located<ReservationTable>>,
+        /// Whether it can have the input of the serial line, which one VM has at a time: the first
+        /// that can, until somebody gives it to another. What is typed costs the VM that has it
+        /// some time. Default: `true`.
+        pub input: Option<Located<Flag>>,
         /// Pages in which its guest reads what reservations give and take. Default: none.
         pub statistics: Option<Located<StatisticsTable>>,
         /// What it does periodically in a simulation. `cores` are of the VM,
