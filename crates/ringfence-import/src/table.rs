@@ -3,13 +3,16 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use csv::{ReaderBuilder, StringRecord, Trim};
+use csv::{Position, ReaderBuilder, StringRecord, Trim};
 
 use crate::error::ImportError;
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// A table; `file` is what messages call it.
 pub struct Table<'a> {
     file: &'a Path,
+    bytes: &'a [u8],
     names: StringRecord,
     rows: Vec<StringRecord>,
 }
@@ -23,13 +26,13 @@ pub struct Row<'a> {
 
 impl<'a> Table<'a> {
     /// Reads a table whole.
-    pub fn read(file: &'a Path, bytes: &[u8]) -> Result<Self, ImportError> {
+    pub fn read(file: &'a Path, bytes: &'a [u8]) -> Result<Self, ImportError> {
         let mut reader = ReaderBuilder::new()
             .comment(Some(b'#'))
             .trim(Trim::All)
             .from_reader(bytes);
         let error = |error: csv::Error| {
-            let line = error.position().map_or(1, csv::Position::line);
+            let line = line_of(bytes, error.position());
             let what = match error.kind() {
                 csv::ErrorKind::UnequalLengths {
                     expected_len, len, ..
@@ -37,11 +40,16 @@ impl<'a> Table<'a> {
                 csv::ErrorKind::Utf8 { .. } => "found bytes that are no UTF-8 text".into(),
                 _ => error.to_string(),
             };
-            ImportError::at(file, line as usize, 1, what)
+            ImportError::at(file, line, 1, what)
         };
         let names = reader.headers().map_err(error)?.clone();
         let rows = reader.records().collect::<Result<_, _>>().map_err(error)?;
-        Ok(Self { file, names, rows })
+        Ok(Self {
+            file,
+            bytes,
+            names,
+            rows,
+        })
     }
 
     /// The number of a column.
@@ -55,7 +63,8 @@ impl<'a> Table<'a> {
                     "found the columns {}, expected one called '{name}'",
                     names.join(", ")
                 );
-                ImportError::at(self.file, 1, 1, what)
+                let line = line_of(self.bytes, self.names.position());
+                ImportError::at(self.file, line, 1, what)
             })
     }
 
@@ -75,6 +84,24 @@ impl<'a> Table<'a> {
     }
 }
 
+/// The line on which a record begins. The reader has it begin where the one before it ends: the rest
+/// of a line break, comments and blank lines are still to come.
+fn line_of(bytes: &[u8], position: Option<&Position>) -> usize {
+    let mut begin = position.map_or(0, |position| position.byte() as usize);
+    if begin == 0 && bytes.starts_with(BYTE_ORDER_MARK) {
+        begin = BYTE_ORDER_MARK.len();
+    }
+    while let Some(byte) = bytes.get(begin) {
+        let rest = &bytes[begin..];
+        begin += match byte {
+            b'\r' | b'\n' => 1,
+            b'#' => rest.iter().take_while(|byte| **byte != b'\n').count(),
+            _ => break,
+        };
+    }
+    1 + bytes[..begin].iter().filter(|byte| **byte == b'\n').count()
+}
+
 impl<'a> Row<'a> {
     /// What stands in a column.
     pub fn text(&self, column: usize) -> &'a str {
@@ -84,10 +111,10 @@ impl<'a> Row<'a> {
     /// An error at a column; in a table with quotes or blanks the column of the text may be a little
     /// further.
     pub fn error(&self, column: usize, what: impl Into<String>) -> ImportError {
-        let line = self.cells.position().map_or(1, csv::Position::line);
+        let line = line_of(self.table.bytes, self.cells.position());
         let before = self.cells.iter().take(column);
         let place = 1 + before.map(|cell| cell.chars().count() + 1).sum::<usize>();
-        ImportError::at(self.table.file, line as usize, place, what)
+        ImportError::at(self.table.file, line, place, what)
     }
 
     /// A time in whole nanoseconds; `None` where nothing stands.

@@ -388,6 +388,9 @@ fn text_of(jobs: &[(u32, Option<u32>, Option<u32>)]) -> (String, Vec<(u64, Optio
     (text, expected)
 }
 
+/// A line that is a comment or blank.
+const NO_ROW: &str = "(# [a-z,\"#]{0,9})?";
+
 proptest! {
     #[test]
     fn every_job_arrives_as_its_row_says(jobs in any_jobs()) {
@@ -421,6 +424,34 @@ proptest! {
         prop_assert_eq!(found.collect::<Vec<_>>(), expected.clone());
         let truth = case.trajectories[0].truth.iter().map(|p| (p.at_ns, p.position_um));
         prop_assert_eq!(truth.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn a_wrong_row_is_said_with_its_line(
+        mark in prop::sample::select(vec!["", "\u{feff}"]),
+        above in prop::collection::vec(NO_ROW, 0..3),
+        between in prop::collection::vec(prop_oneof![NO_ROW, Just("front-end,0,10,20,".to_owned())], 0..5),
+        end in prop::sample::select(vec!["\n", "\r\n"]),
+        (wrong, said) in prop::sample::select(vec![
+            ("front-end,x,,,", "11: found \"x\", expected a time"),
+            ("front-end,,,", "1: found 4 columns, expected 5"),
+        ]),
+    ) {
+        let head = JOBS.lines().next().unwrap().to_owned();
+        let before: Vec<_> = above.iter().chain([&head]).chain(&between).cloned().collect();
+        let text = |lines: &[String]| mark.to_owned() + &lines.join(end) + end;
+        let mut files = files();
+        let wrong_text = text(&before) + wrong + end;
+        files.0.insert("results/jobs.csv".into(), wrong_text.into());
+        let error = imported(&files).unwrap_err().to_string();
+        let expected = format!("jobs.csv:{}:{said}", before.len() + 1);
+        prop_assert!(error.starts_with(&expected), "{}, expected {}", error, expected);
+
+        let no_such_column = text(&before).replace("started_ns", "begun_ns");
+        files.0.insert("results/jobs.csv".into(), no_such_column.into());
+        let error = imported(&files).unwrap_err().to_string();
+        let expected = format!("jobs.csv:{}:1: found the columns", above.len() + 1);
+        prop_assert!(error.starts_with(&expected), "{}, expected {}", error, expected);
     }
 
     #[test]
