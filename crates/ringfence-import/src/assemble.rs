@@ -63,7 +63,7 @@ pub fn case(case: &Case, files: &Files) -> Result<Vec<Event>, ImportError> {
         duration_ns,
         // Nobody knows who ran where.
         cores: 0,
-        claims: NOTHING_CLAIMED,
+        claims: Claims::default(),
         partitions: vec![event::Partition {
             name: "all".into(),
             cores: Vec::new(),
@@ -80,17 +80,6 @@ pub fn case(case: &Case, files: &Files) -> Result<Vec<Event>, ImportError> {
     events.push(Event::CaseEnd { time_ns: end_ns });
     Ok(events)
 }
-
-const NOTHING_CLAIMED: Claims = Claims {
-    one_gang_at_a_time: false,
-    hand_over_ns: 0,
-    overlap_ns: None,
-    instant_after_ns: None,
-    share: None,
-    budgets: None,
-    reservations: Vec::new(),
-    reservations_bytes_per_second: None,
-};
 
 fn threads(tasks: &[Task]) -> Vec<event::Thread> {
     let threads = (0..).zip(tasks).map(|(index, task)| event::Thread {

@@ -36,8 +36,8 @@ pub struct Case {
     pub accuracy: Accuracy,
 }
 
-/// What the enforcer of a case promises.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// What the enforcer of a case promises; by default nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claims {
     /// One gang at a time in every partition.
     pub one_gang_at_a_time: bool,

@@ -23,7 +23,7 @@
 //!     name: "solo".into(),
 //!     duration_ns: 1_000_000,
 //!     cores: 4,
-//!     claims: Claims { one_gang_at_a_time: false, hand_over_ns: 0, overlap_ns: None, instant_after_ns: None, share: None, budgets: None, reservations: Vec::new(), reservations_bytes_per_second: None },
+//!     claims: Claims::default(),
 //!     partitions: vec![],
 //!     gangs: vec![],
 //!     tasks: vec![],

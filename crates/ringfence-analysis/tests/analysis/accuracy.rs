@@ -6,7 +6,7 @@ use ringfence_analysis::case::{CaseRun, FoundPosition, Place, TrajectoryRun};
 use ringfence_analysis::read_case::CaseReader;
 use ringfence_analysis::verdict::{ClaimKind, Outcome, judge};
 use ringfence_record::accuracy::*;
-use ringfence_record::event::{Case, Event};
+use ringfence_record::event::{Case, Claims, Event};
 
 use crate::common::case;
 
@@ -15,12 +15,7 @@ const TICK_NS: u64 = 50_000_000;
 /// A case that does nothing but tell how right it was.
 fn told(median_limit_um: Option<u64>, measure_limit: Option<i64>) -> Case {
     Case {
-        claims: ringfence_record::event::Claims {
-            one_gang_at_a_time: false,
-            share: None,
-            budgets: None,
-            ..case().claims
-        },
+        claims: Claims::default(),
         tasks: vec![],
         gangs: vec![],
         threads: vec![],

@@ -42,8 +42,6 @@ pub fn case() -> Case {
         claims: Claims {
             one_gang_at_a_time: true,
             hand_over_ns: 100,
-            overlap_ns: None,
-            instant_after_ns: None,
             share: Some(ShareClaim {
                 limit_ns: 9000,
                 window_ns: 10_000,
@@ -52,8 +50,7 @@ pub fn case() -> Case {
                 period_ns: 1000,
                 quantum_bytes: 64,
             }),
-            reservations: Vec::new(),
-            reservations_bytes_per_second: None,
+            ..Claims::default()
         },
         partitions: vec![partition("left", [0, 1]), partition("right", [2, 3])],
         gangs: vec![

@@ -161,10 +161,7 @@ fn declare(setup: &Setup) -> Case {
             hand_over_ns: setup.hand_over_ns,
             overlap_ns: setup.overlap_ns,
             instant_after_ns: setup.instant_after_ns,
-            share: None,
-            budgets: None,
-            reservations: Vec::new(),
-            reservations_bytes_per_second: None,
+            ..Claims::default()
         },
         partitions: vec![Partition {
             name: "all".into(),

@@ -288,13 +288,7 @@ mod tests {
         scenario.cases.retain(|case| case.gangs.len() == 2);
         let plan = Plan::of(&scenario, regulated_by, |_| Claims {
             one_gang_at_a_time: true,
-            hand_over_ns: 0,
-            overlap_ns: None,
-            instant_after_ns: None,
-            share: None,
-            budgets: None,
-            reservations: Vec::new(),
-            reservations_bytes_per_second: None,
+            ..Claims::default()
         });
         let cases = plan.unwrap().cases;
         cases.iter().map(case_text).collect()

@@ -29,22 +29,12 @@ fn history() -> History {
         name: name.into(),
         task,
     };
-    let claims = Claims {
-        one_gang_at_a_time: false,
-        hand_over_ns: 0,
-        overlap_ns: None,
-        instant_after_ns: None,
-        share: None,
-        budgets: None,
-        reservations: Vec::new(),
-        reservations_bytes_per_second: None,
-    };
     History {
         case: Case {
             name: "case".into(),
             duration_ns: DURATION_NS,
             cores: 2,
-            claims,
+            claims: Claims::default(),
             partitions: vec![],
             gangs: vec![],
             tasks: vec![task],

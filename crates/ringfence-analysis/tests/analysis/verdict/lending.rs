@@ -50,12 +50,9 @@ fn section(claims: Vec<ReservationClaim>, total: Option<u64>, others: Vec<Event>
     }];
     case.duration_ns = END_NS;
     case.claims = Claims {
-        one_gang_at_a_time: false,
-        share: None,
-        budgets: None,
         reservations: claims,
         reservations_bytes_per_second: total,
-        ..case.claims
+        ..Claims::default()
     };
     let mut events = vec![Event::CaseBegin(Box::new(case))];
     events.extend(others);

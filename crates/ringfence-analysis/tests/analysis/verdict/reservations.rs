@@ -21,9 +21,7 @@ fn moves(uses: &[u64], others: Vec<Event>) -> Vec<Event> {
     }];
     case.duration_ns = PERIODS * 1000;
     case.claims = Claims {
-        one_gang_at_a_time: false,
-        share: None,
-        budgets: None,
+        hand_over_ns: case.claims.hand_over_ns,
         reservations: vec![ReservationClaim {
             vm: "rest".into(),
             period_ns: 1000,
@@ -36,7 +34,7 @@ fn moves(uses: &[u64], others: Vec<Event>) -> Vec<Event> {
             borrows: false,
             bounds: None,
         }],
-        ..case.claims
+        ..Claims::default()
     };
     let mut events = vec![Event::CaseBegin(Box::new(case))];
     let mut moved = 0;

@@ -112,15 +112,11 @@ impl Made {
             claims: Claims {
                 one_gang_at_a_time: self.setting.ring_fenced,
                 hand_over_ns: 20_000,
-                overlap_ns: None,
-                instant_after_ns: None,
-                share: None,
                 budgets: self.setting.ring_fenced.then_some(BudgetClaim {
                     period_ns: PERIOD_NS,
                     quantum_bytes: AGGRESSOR_BYTES,
                 }),
-                reservations: Vec::new(),
-                reservations_bytes_per_second: None,
+                ..Claims::default()
             },
             partitions: vec![Partition {
                 name: "all".into(),
