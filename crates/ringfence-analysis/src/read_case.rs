@@ -3,7 +3,7 @@
 mod accuracy;
 mod reservations;
 
-use ringfence_record::event::{Case, Counters, Event, OffReason, UnthrottleReason};
+use ringfence_record::event::{Case, Counters, Event, MAX_CASE_NS, OffReason, UnthrottleReason};
 
 use crate::case::{
     BudgetInForce, CaseRun, CoreRun, GangActive, Interval, Job, JobEnd, Message, Occupation, Place,
@@ -11,10 +11,6 @@ use crate::case::{
 };
 use crate::declarations::{check_declarations, check_index};
 use crate::duration::exact;
-
-/// Longest case that is read, in nanoseconds: 78 hours. Up to here the core
-/// time of 65535 cores fits 64 bits.
-pub const MAX_CASE_NS: u64 = 1 << 48;
 
 /// A section that contradicts itself or has no end.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use ringfence_record::accuracy::{self, Accuracy, Alignment, Quantity};
-use ringfence_record::event::{self, Claims, Event};
+use ringfence_record::event::{self, Claims, Event, MAX_CASE_NS};
 use toml::Spanned;
 
 use crate::description::{Case, Measure, Rows, Task, Text, Trajectory};
 use crate::error::ImportError;
-use crate::table::{Row, Table};
+use crate::table::{self, Row, Table};
 use crate::tum::{self, Position};
 use crate::{FileKind, Source};
 
@@ -35,12 +35,17 @@ impl Files<'_> {
 
 /// The section of a case.
 pub fn case(case: &Case, files: &Files) -> Result<Vec<Event>, ImportError> {
-    let duration_ns = files.text.time_ns(&case.duration)?;
+    let duration_ns = duration_ns(case, files.text)?;
     let mut gangs: Vec<event::Gang> = Vec::new();
     let mut tasks = Vec::new();
+    let mut threads = Vec::new();
     let mut course = Vec::new();
-    for (index, task) in (0..).zip(&case.tasks) {
+    for (index, task) in numbered("tasks", &case.tasks, case, files.text)? {
         tasks.push(declare_task(task, &mut gangs, files)?);
+        threads.push(event::Thread {
+            name: task.name.clone(),
+            task: Some(index),
+        });
         course.extend(jobs(index, &task.jobs, files)?);
     }
     course.sort_by_key(|(rank, event)| (event.time_ns(), *rank));
@@ -48,18 +53,18 @@ pub fn case(case: &Case, files: &Files) -> Result<Vec<Event>, ImportError> {
     let end_ns = last_ns.map_or(duration_ns, |last_ns| last_ns.max(duration_ns));
     let mut told = Vec::new();
     let mut accuracy = Accuracy::default();
-    for (index, trajectory) in (0..).zip(&case.trajectories) {
+    for (index, trajectory) in numbered("trajectories", &case.trajectories, case, files.text)? {
         accuracy
             .trajectories
             .push(declare_trajectory(trajectory, files)?);
         told.extend(positions(index, trajectory, end_ns, files)?);
     }
-    for (index, measure) in (0..).zip(&case.measures) {
+    for (index, measure) in numbered("measures", &case.measures, case, files.text)? {
         accuracy.measures.push(declare_measure(measure, files)?);
         told.extend(values(index, measure, end_ns, files)?);
     }
     let declared = event::Case {
-        name: case.name.clone(),
+        name: case.name.get_ref().clone(),
         duration_ns,
         // Nobody knows who ran where.
         cores: 0,
@@ -68,7 +73,7 @@ pub fn case(case: &Case, files: &Files) -> Result<Vec<Event>, ImportError> {
             name: "all".into(),
             cores: Vec::new(),
         }],
-        threads: threads(&case.tasks),
+        threads,
         gangs,
         tasks,
         classes_of_service: Vec::new(),
@@ -81,12 +86,29 @@ pub fn case(case: &Case, files: &Files) -> Result<Vec<Event>, ImportError> {
     Ok(events)
 }
 
-fn threads(tasks: &[Task]) -> Vec<event::Thread> {
-    let threads = (0..).zip(tasks).map(|(index, task)| event::Thread {
-        name: task.name.clone(),
-        task: Some(index),
-    });
-    threads.collect()
+fn duration_ns(case: &Case, text: &Text) -> Result<u64, ImportError> {
+    let duration_ns = text.time_ns(&case.duration)?;
+    if duration_ns > MAX_CASE_NS {
+        let found = case.duration.get_ref();
+        let what = format!("found {found:?}, expected {}", table::at_most());
+        return Err(text.error(case.duration.span(), what));
+    }
+    Ok(duration_ns)
+}
+
+/// All of a kind with their numbers, if a record has numbers for so many.
+fn numbered<'a, T>(
+    kind: &str,
+    all: &'a [T],
+    case: &Case,
+    text: &Text,
+) -> Result<impl Iterator<Item = (u16, &'a T)> + use<'a, T>, ImportError> {
+    let count = u16::try_from(all.len()).map_err(|_| {
+        let (found, most) = (all.len(), u16::MAX);
+        let what = format!("found {found} {kind} in this case, expected at most {most}");
+        text.error(case.name.span(), what)
+    })?;
+    Ok((0..count).zip(all))
 }
 
 /// Declares a task, and its gang if it is the first of that.
@@ -102,6 +124,14 @@ fn declare_task(
     }
     let name = task.gang.as_ref().unwrap_or(&task.name);
     let known = gangs.iter().position(|gang| gang.name == *name);
+    let of_gang = known.map_or(priority, |gang| gangs[gang].priority);
+    if priority != of_gang {
+        let what = format!(
+            "found {priority}, but gang '{name}' has priority {of_gang} by a task above; \
+             expected {of_gang}, or another gang"
+        );
+        return Err(files.text.error(task.priority.span(), what));
+    }
     let gang = known.unwrap_or_else(|| {
         gangs.push(event::Gang {
             name: name.clone(),
@@ -241,13 +271,13 @@ fn positions(
 
 fn declare_measure(measure: &Measure, files: &Files) -> Result<accuracy::Measure, ImportError> {
     let limit = measure.limit.as_ref().map(|limit| {
-        let value = scaled(*limit.get_ref(), measure.quantity);
+        let value = scaled(*limit.get_ref(), *measure.quantity.get_ref());
         let what = "expected a number of a size that a record can hold";
         value.ok_or_else(|| files.text.error(limit.span(), what))
     });
     Ok(accuracy::Measure {
         name: measure.name.clone(),
-        quantity: measure.quantity,
+        quantity: *measure.quantity.get_ref(),
         limit: limit.transpose()?,
     })
 }
@@ -264,7 +294,7 @@ fn values(
     let column = table.column(&values.column)?;
     let mut events = Vec::new();
     for row in table.rows(&values.r#where)? {
-        let value = scaled(row.number(column)?, measure.quantity);
+        let value = scaled(row.number(column)?, *measure.quantity.get_ref());
         let what = "expected a number of a size that a record can hold";
         events.push(Event::Measured {
             time_ns: end_ns,

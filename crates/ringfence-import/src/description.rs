@@ -37,7 +37,7 @@ pub struct Run {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
-    pub name: String,
+    pub name: Spanned<String>,
     pub duration: Spanned<String>,
     #[serde(rename = "task", default)]
     pub tasks: Vec<Task>,
@@ -88,7 +88,7 @@ pub struct Trajectory {
 #[serde(deny_unknown_fields)]
 pub struct Measure {
     pub name: String,
-    pub quantity: Quantity,
+    pub quantity: Spanned<Quantity>,
     /// In the unit of the values.
     pub limit: Option<Spanned<f64>>,
     pub values: Column,
@@ -142,10 +142,27 @@ impl<'a> Text<'a> {
 
 /// Reads a description.
 pub fn parse(text: &Text) -> Result<Run, ImportError> {
-    toml::from_str(&text.text).map_err(|error| {
+    let run = toml::from_str(&text.text).map_err(|error| {
         text.error(
             error.span().unwrap_or(0..0),
             error.message().replace('\n', "; "),
         )
-    })
+    })?;
+    one_quantity_a_name(&run, text)?;
+    Ok(run)
+}
+
+/// Reports compare what has one name.
+fn one_quantity_a_name(run: &Run, text: &Text) -> Result<(), ImportError> {
+    let mut quantities = BTreeMap::new();
+    for measure in run.cases.iter().flat_map(|case| &case.measures) {
+        let (name, quantity) = (&measure.name, *measure.quantity.get_ref());
+        if *quantities.entry(name).or_insert(quantity) != quantity {
+            let what = format!(
+                "'{name}' has another quantity above; expected the same one, or another name"
+            );
+            return Err(text.error(measure.quantity.span(), what));
+        }
+    }
+    Ok(())
 }

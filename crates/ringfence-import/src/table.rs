@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use csv::{Position, ReaderBuilder, StringRecord, Trim};
+use ringfence_record::event::MAX_CASE_NS;
 
 use crate::error::ImportError;
 
@@ -102,6 +103,11 @@ fn line_of(bytes: &[u8], position: Option<&Position>) -> usize {
     1 + bytes[..begin].iter().filter(|byte| **byte == b'\n').count()
 }
 
+/// How long a case may be, in words.
+pub fn at_most() -> String {
+    format!("at most {} hours", MAX_CASE_NS / 3_600_000_000_000)
+}
+
 impl<'a> Row<'a> {
     /// What stands in a column.
     pub fn text(&self, column: usize) -> &'a str {
@@ -117,16 +123,24 @@ impl<'a> Row<'a> {
         ImportError::at(self.table.file, line, place, what)
     }
 
-    /// A time in whole nanoseconds; `None` where nothing stands.
+    /// A time of the case in whole nanoseconds; `None` where nothing stands.
     pub fn time_ns(&self, column: usize) -> Result<Option<u64>, ImportError> {
         let text = self.text(column);
         if text.is_empty() {
             return Ok(None);
         }
-        text.parse().map(Some).map_err(|_| {
+        let time_ns: u64 = text.parse().map_err(|_| {
             let what = format!("found {text:?}, expected a time in whole nanoseconds, 0 or more");
             self.error(column, what)
-        })
+        })?;
+        if time_ns > MAX_CASE_NS {
+            let what = format!(
+                "found {time_ns}, expected nanoseconds since the start of the case, {}",
+                at_most()
+            );
+            return Err(self.error(column, what));
+        }
+        Ok(Some(time_ns))
     }
 
     /// A number that is finite.

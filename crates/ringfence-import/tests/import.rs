@@ -10,6 +10,7 @@ use ringfence_analysis::case::{CaseRun, JobEnd};
 use ringfence_analysis::run::Run;
 use ringfence_import::{FileKind, ImportError, Imported, Source, import};
 use ringfence_record::Writer;
+use ringfence_record::event::Event;
 
 /// Files that are in no folder.
 struct Memory(BTreeMap<PathBuf, Vec<u8>>);
@@ -41,7 +42,7 @@ jobs = { table = "jobs.csv", where = { stage = "front-end" } }
 [[case.task]]
 name = "mapping"
 gang = "slam"
-priority = 20
+priority = 30
 period = "50 ms"
 deadline = "150 ms"
 sporadic = true
@@ -192,6 +193,26 @@ fn what_is_wrong_is_said_with_its_place() {
         ),
         (
             "run.toml",
+            "priority = 30\nperiod = \"50 ms\"\ndeadline = \"150 ms\"",
+            "priority = 20\nperiod = \"50 ms\"\ndeadline = \"150 ms\"",
+            "results/run.toml:21:12: found 20, but gang 'slam' has priority 30 by a task above; \
+             expected 30, or another gang",
+        ),
+        (
+            "run.toml",
+            "\"2 s\"",
+            "\"360000 s\"",
+            "results/run.toml:8:12: found \"360000 s\", expected at most 78 hours",
+        ),
+        (
+            "jobs.csv",
+            "100000000,100000010",
+            "1700000000000000000,1700000000000000010",
+            "jobs.csv:5:11: found 1700000000000000000, expected nanoseconds since the start of the \
+             case, at most 78 hours",
+        ),
+        (
+            "run.toml",
             "period = \"50 ms\"",
             "period = \"0 ms\"",
             "results/run.toml:14:10: found a period of 0",
@@ -338,6 +359,63 @@ fn what_is_wrong_is_said_with_its_place() {
         let found = refusal(file, from, to);
         assert!(found.starts_with(said), "{found}\nbut expected\n{said}");
     }
+}
+
+/// A case with so many of one kind.
+fn many(count: usize, one: &str) -> Memory {
+    let mut files = files();
+    let begin = DESCRIPTION.find("\n[[case.").unwrap();
+    let text = DESCRIPTION[..begin].to_owned() + &one.repeat(count);
+    files.0.insert("results/run.toml".into(), text.into());
+    files
+}
+
+const TASK: &str = "
+[[case.task]]
+name = \"front-end\"
+priority = 30
+period = \"50 ms\"
+deadline = \"50 ms\"
+jobs = { table = \"jobs.csv\", where = { stage = \"front-end\" } }
+";
+const TRAJECTORY: &str = "\n[[case.trajectory]]\nname = \"head\"\nestimate = \"head.tum\"\n";
+const MEASURE: &str = "
+[[case.measure]]
+name = \"median error\"
+quantity = \"length\"
+values = { table = \"sweep.csv\", column = \"ate_m\" }
+";
+
+#[test]
+fn a_case_has_no_more_than_a_record_can_number() {
+    for (what, one) in [
+        ("tasks", TASK),
+        ("trajectories", TRAJECTORY),
+        ("measures", MEASURE),
+    ] {
+        let error = imported(&many(65536, one)).unwrap_err().to_string();
+        let expected = format!(
+            "results/run.toml:7:8: found 65536 {what} in this case, expected at most 65535"
+        );
+        assert_eq!(error, expected);
+    }
+    let made = imported(&many(65535, TASK)).unwrap();
+    let released = |event: &&Event| matches!(event, Event::JobReleased { task: 65534, .. });
+    assert_eq!(made.events.iter().filter(released).count(), 3);
+}
+
+#[test]
+fn measures_of_one_name_have_one_quantity() {
+    let mut files = files();
+    let other = MEASURE.replace("length", "count");
+    let text = format!("{DESCRIPTION}\n[[case]]\nname = \"slow\"\nduration = \"2 s\"\n{other}");
+    let line = text.lines().count() - 1;
+    files.0.insert("results/run.toml".into(), text.into());
+    let error = imported(&files).unwrap_err().to_string();
+    let expected = format!(
+        "results/run.toml:{line}:12: 'median error' has another quantity above; expected the same one, or another name"
+    );
+    assert_eq!(error, expected);
 }
 
 #[test]

@@ -10,6 +10,10 @@ use serde::{Deserialize, Serialize};
 use crate::accuracy::Accuracy;
 pub use crate::header::{Header, Input, InputKind};
 
+/// Longest case that a reader takes, in nanoseconds: 78 hours. Up to here the core
+/// time of 65535 cores fits 64 bits.
+pub const MAX_CASE_NS: u64 = 1 << 48;
+
 /// One case: what ran, under which rules.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Case {
