@@ -10,7 +10,18 @@ use crate::units;
 use crate::wording::Mark;
 
 /// Stands in a cell without a value.
-const NOTHING: &str = "–";
+pub const NOTHING: &str = "–";
+
+/// Each once, in the order of their appearance.
+pub fn each_once<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut seen = Vec::new();
+    for one in all {
+        if !seen.contains(&one) {
+            seen.push(one);
+        }
+    }
+    seen
+}
 
 /// A task in a case.
 pub struct TaskRow<'a> {
@@ -37,12 +48,8 @@ pub fn tasks(case: &CaseSummary) -> impl Iterator<Item = &TaskStatistics> {
 
 /// All tasks in all cases, grouped by task.
 pub fn task_rows(summary: &Summary) -> Vec<TaskRow<'_>> {
-    let mut names: Vec<&str> = Vec::new();
-    for task in summary.cases.iter().flat_map(tasks) {
-        if !names.contains(&task.task.as_str()) {
-            names.push(&task.task);
-        }
-    }
+    let all = summary.cases.iter().flat_map(tasks);
+    let names = each_once(all.map(|task| task.task.as_str()));
     let mut rows = Vec::new();
     for name in names {
         let solo_ns = solo_median_ns(summary, name);
@@ -170,12 +177,7 @@ pub fn throughput_rows(summary: &Summary) -> Vec<ThroughputRow<'_>> {
     if threads().all(|thread| thread.accesses.is_none()) {
         return Vec::new();
     }
-    let mut works: Vec<&str> = Vec::new();
-    for work in threads().map(|thread| work_name(&thread.thread)) {
-        if !works.contains(&work) {
-            works.push(work);
-        }
-    }
+    let works = each_once(threads().map(|thread| work_name(&thread.thread)));
     let mut rows = Vec::new();
     for work in works {
         let before = rows.len();

@@ -277,9 +277,9 @@ fn measures(summary: &Summary, out: &mut impl Write) -> Result<(), Error> {
     let mut table = table(&header, 2);
     for row in rows {
         let name = if row.first { row.measure } else { "" };
-        let above = match row.above_limit.parse::<u64>() {
-            Ok(above) => format!("{above} of {}", row.values),
-            Err(_) => row.above_limit,
+        let above = match row.above_limit {
+            Some(above) => format!("{above} of {}", row.values),
+            None => rows::NOTHING.into(),
         };
         table.add_row([
             name,

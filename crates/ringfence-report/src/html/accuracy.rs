@@ -1,13 +1,14 @@
 //! Trajectories and measures, as the page's scripts draw them.
 
-use ringfence_analysis::accuracy::course;
+use ringfence_analysis::accuracy::{MeasureStatistics, course};
 use ringfence_analysis::case::TrajectoryRun;
 use ringfence_analysis::spread::Spread;
 use ringfence_record::accuracy::{Alignment, Quantity};
 use serde::Serialize;
 
 use crate::report::Report;
-use crate::rows::accuracy::{measures, names, trajectories};
+use crate::rows::accuracy::{measured, measures, trajectories, trajectory_names};
+use crate::rows::each_once;
 
 /// Most places of one line that come into the page; longer ones are drawn with every second,
 /// third, ... of theirs.
@@ -55,10 +56,9 @@ struct MeasureCase<'a> {
     values: &'a Spread,
 }
 
-/// In the order of [`names`], which the page's tables have, too.
+/// In the order of [`trajectory_names`], which the page's tables have, too.
 pub fn trajectory_data(report: &Report) -> Vec<TrajectoryData<'_>> {
-    let names = names(&report.summary, trajectories, |one| &one.trajectory);
-    let named = names.into_iter().enumerate();
+    let named = trajectory_names(&report.summary).into_iter().enumerate();
     named
         .map(|(index, name)| {
             let mut data = TrajectoryData {
@@ -68,11 +68,12 @@ pub fn trajectory_data(report: &Report) -> Vec<TrajectoryData<'_>> {
                 truth: Places::default(),
                 cases: Vec::new(),
             };
+            let mut limits_um = Vec::new();
             for (run, summary) in report.readable_cases() {
                 let declared = run.case.accuracy.trajectories.iter();
                 let statistics = declared.zip(&run.trajectories).zip(trajectories(summary));
                 for ((declared, run), statistics) in statistics.filter(|one| one.0.0.name == name) {
-                    data.median_limit_um = data.median_limit_um.or(declared.median_limit_um);
+                    limits_um.extend(declared.median_limit_um);
                     if data.truth.at_ns.is_empty() {
                         data.truth = Places::true_of(run);
                     }
@@ -83,27 +84,29 @@ pub fn trajectory_data(report: &Report) -> Vec<TrajectoryData<'_>> {
                     });
                 }
             }
+            data.median_limit_um = agreed(limits_um);
             data
         })
         .collect()
 }
 
-/// In the order of [`names`], which the page's tables have, too.
+/// In the order of [`measured`], which the page's tables have, too.
 pub fn measure_data(report: &Report) -> Vec<MeasureData<'_>> {
-    let names = names(&report.summary, measures, |one| &one.measure);
-    let named = names.into_iter().enumerate();
-    named
-        .map(|(index, name)| {
+    let kinds = measured(&report.summary).into_iter().enumerate();
+    kinds
+        .map(|(index, kind)| {
             let of_cases = report.summary.cases.iter().flat_map(|case| {
-                let found = measures(case).iter().filter(|one| one.measure == name);
+                let of_kind = move |one: &&MeasureStatistics| (&*one.measure, one.quantity) == kind;
+                let found = measures(case).iter().filter(of_kind);
                 found.map(|one| (case.name.as_str(), one))
             });
             let of_cases: Vec<_> = of_cases.collect();
+            let (name, quantity) = kind;
             MeasureData {
                 index,
                 name,
-                quantity: of_cases[0].1.quantity,
-                limit: of_cases.iter().find_map(|(_, one)| one.limit),
+                quantity,
+                limit: agreed(of_cases.iter().filter_map(|(_, one)| one.limit)),
                 cases: of_cases
                     .iter()
                     .filter_map(|(case, one)| {
@@ -114,6 +117,14 @@ pub fn measure_data(report: &Report) -> Vec<MeasureData<'_>> {
             }
         })
         .collect()
+}
+
+/// The limit of all cases that have one, which is drawn; `None` where they have different ones.
+fn agreed<T: Copy + PartialEq>(limits: impl IntoIterator<Item = T>) -> Option<T> {
+    match each_once(limits)[..] {
+        [limit] => Some(limit),
+        _ => None,
+    }
 }
 
 impl Places {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::accuracy::{self, MeasureData, TrajectoryData};
 use super::thin::{Slice, thin};
 use crate::report::Report;
-use crate::rows::work_name;
+use crate::rows::{self, each_once, work_name};
 
 /// Most slices of one kind that a case puts into the page: about half a megabyte.
 const MOST_SLICES: usize = 40_000;
@@ -151,12 +151,8 @@ impl<'a> PageData<'a> {
 
     /// The colours that occur, each once: gangs first.
     pub fn legend(&self) -> Vec<Group> {
-        let mut legend: Vec<Group> = Vec::new();
-        for group in self.timelines.iter().flat_map(|timeline| &timeline.groups) {
-            if !legend.contains(group) {
-                legend.push(group.clone());
-            }
-        }
+        let groups = self.timelines.iter().flat_map(|timeline| &timeline.groups);
+        let mut legend: Vec<Group> = each_once(groups).into_iter().cloned().collect();
         legend.sort_by_key(|group| group.gang.is_none());
         legend
     }
@@ -164,18 +160,9 @@ impl<'a> PageData<'a> {
 
 /// Names of the tasks with response times, in the order of their appearance.
 pub fn task_names(summary: &Summary) -> Vec<&str> {
-    let mut names = Vec::new();
-    for task in summary
-        .cases
-        .iter()
-        .filter_map(|case| case.statistics.as_ref())
-        .flat_map(|s| &s.tasks)
-    {
-        if task.response.is_some() && !names.contains(&task.task.as_str()) {
-            names.push(task.task.as_str());
-        }
-    }
-    names
+    let all = summary.cases.iter().flat_map(rows::tasks);
+    let with_response = all.filter(|task| task.response.is_some());
+    each_once(with_response.map(|task| task.task.as_str()))
 }
 
 fn tasks(report: &Report) -> Vec<TaskData<'_>> {
@@ -236,24 +223,14 @@ const SHADES: usize = 4;
 
 impl<'a> Colours<'a> {
     fn of(report: &'a Report) -> Self {
-        let mut colours = Colours {
-            gangs: Vec::new(),
-            best_effort: Vec::new(),
-        };
-        for (run, _) in report.readable_cases() {
-            for gang in &run.case.gangs {
-                note(&mut colours.gangs, &gang.name);
-            }
-            for thread in run
-                .case
-                .threads
-                .iter()
-                .filter(|thread| thread.task.is_none())
-            {
-                note(&mut colours.best_effort, work_name(&thread.name));
-            }
+        let cases = || report.readable_cases().map(|(run, _)| &run.case);
+        let gangs = cases().flat_map(|case| &case.gangs);
+        let threads = cases().flat_map(|case| &case.threads);
+        let best_effort = threads.filter(|thread| thread.task.is_none());
+        Colours {
+            gangs: each_once(gangs.map(|gang| gang.name.as_str())),
+            best_effort: each_once(best_effort.map(|thread| work_name(&thread.name))),
         }
-        colours
     }
 
     fn group_of(&self, run: &CaseRun, thread: u16) -> Group {
@@ -275,12 +252,6 @@ impl<'a> Colours<'a> {
                 }
             }
         }
-    }
-}
-
-fn note<'a>(names: &mut Vec<&'a str>, name: &'a str) {
-    if !names.contains(&name) {
-        names.push(name);
     }
 }
 

@@ -111,10 +111,12 @@ pub fn write(report: &Report, out: &mut impl Write) -> Result<(), Error> {
         few_jobs: crate::wording::FEW_JOBS,
         quantile_names: &tables::QUANTILES,
         tasks: tables::quantiles(summary),
-        trajectories: tables::by_name(accuracy_rows::trajectory_rows(summary), |row| {
-            row.trajectory
+        trajectories: tables::by_kind(accuracy_rows::trajectory_rows(summary), |row| {
+            (row.first, row.trajectory)
         }),
-        measures: tables::by_name(accuracy_rows::measure_rows(summary), |row| row.measure),
+        measures: tables::by_kind(accuracy_rows::measure_rows(summary), |row| {
+            (row.first, row.measure)
+        }),
         few_values: accuracy_rows::FEW_VALUES,
         legend: data.legend().into_iter().map(Key::of).collect(),
         timelines: tables::timelines(report, &resolutions_ns),

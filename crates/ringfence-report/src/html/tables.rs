@@ -81,20 +81,19 @@ pub fn quantiles(summary: &Summary) -> Vec<TaskTable<'_>> {
     task_names(summary).into_iter().map(table).collect()
 }
 
-/// Rows of one name.
+/// Rows of one name, from one that is the first of its kind to the next.
 pub struct Named<'a, Row> {
     pub name: &'a str,
     pub rows: Vec<Row>,
 }
 
-/// Rows that follow one another and have one name, together.
-pub fn by_name<'a, Row>(rows: Vec<Row>, name: fn(&Row) -> &'a str) -> Vec<Named<'a, Row>> {
+/// Groups rows; `of` says whether one is the first of its kind, and its name.
+pub fn by_kind<'a, Row>(rows: Vec<Row>, of: fn(&Row) -> (bool, &'a str)) -> Vec<Named<'a, Row>> {
     let mut tables: Vec<Named<'a, Row>> = Vec::new();
     for row in rows {
-        let name = name(&row);
-        match tables.last_mut() {
-            Some(last) if last.name == name => last.rows.push(row),
-            _ => tables.push(Named {
+        match (of(&row), tables.last_mut()) {
+            ((false, _), Some(last)) => last.rows.push(row),
+            ((_, name), _) => tables.push(Named {
                 name,
                 rows: vec![row],
             }),

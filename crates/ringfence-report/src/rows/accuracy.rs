@@ -5,7 +5,7 @@ use ringfence_analysis::spread::Spread;
 use ringfence_analysis::summary::{CaseSummary, Summary};
 use ringfence_record::accuracy::Quantity;
 
-use super::NOTHING;
+use super::{NOTHING, each_once};
 use crate::units::quantity_in_column;
 use crate::wording::Mark;
 
@@ -37,7 +37,8 @@ pub struct MeasureRow<'a> {
     pub case: &'a str,
     pub mark: Mark,
     pub values: u64,
-    pub above_limit: String,
+    /// `None` where there is no limit.
+    pub above_limit: Option<u64>,
     pub smallest: String,
     pub median: String,
     pub p95: String,
@@ -45,19 +46,17 @@ pub struct MeasureRow<'a> {
     pub limit: String,
 }
 
-/// The names that `of_case` gives, each once, in the order of their appearance.
-pub fn names<'a, T: 'a>(
-    summary: &'a Summary,
-    of_case: fn(&'a CaseSummary) -> &'a [T],
-    name: fn(&'a T) -> &'a str,
-) -> Vec<&'a str> {
-    let mut names = Vec::new();
-    for name in summary.cases.iter().flat_map(of_case).map(name) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names
+/// The names of all trajectories.
+pub fn trajectory_names(summary: &Summary) -> Vec<&str> {
+    let all = summary.cases.iter().flat_map(trajectories);
+    each_once(all.map(|one| one.trajectory.as_str()))
+}
+
+/// What is measured: a name and a quantity, as nothing keeps a record from giving two
+/// quantities one name.
+pub fn measured(summary: &Summary) -> Vec<(&str, Quantity)> {
+    let all = summary.cases.iter().flat_map(measures);
+    each_once(all.map(|one| (one.measure.as_str(), one.quantity)))
 }
 
 /// The trajectories of a case that can be relied on.
@@ -75,7 +74,7 @@ pub fn measures(case: &CaseSummary) -> &[MeasureStatistics] {
 /// All trajectories in all cases, grouped by trajectory.
 pub fn trajectory_rows(summary: &Summary) -> Vec<TrajectoryRow<'_>> {
     let mut rows = Vec::new();
-    for name in names(summary, trajectories, |one| &one.trajectory) {
+    for name in trajectory_names(summary) {
         let before = rows.len();
         for case in &summary.cases {
             let found = trajectories(case)
@@ -91,10 +90,12 @@ pub fn trajectory_rows(summary: &Summary) -> Vec<TrajectoryRow<'_>> {
 /// All measures in all cases, grouped by measure.
 pub fn measure_rows(summary: &Summary) -> Vec<MeasureRow<'_>> {
     let mut rows = Vec::new();
-    for name in names(summary, measures, |one| &one.measure) {
+    for what in measured(summary) {
         let before = rows.len();
         for case in &summary.cases {
-            let found = measures(case).iter().filter(|one| one.measure == name);
+            let found = measures(case)
+                .iter()
+                .filter(|one| (one.measure.as_str(), one.quantity) == what);
             rows.extend(found.map(|one| MeasureRow::of(case, one)));
         }
         rows[before].first = true;
@@ -138,10 +139,7 @@ impl<'a> MeasureRow<'a> {
                 measure.above_limit > 0,
             ),
             values: values.map_or(0, |values| values.count),
-            above_limit: match measure.limit {
-                Some(_) => measure.above_limit.to_string(),
-                None => NOTHING.into(),
-            },
+            above_limit: measure.limit.map(|_| measure.above_limit),
             smallest: cell(values.map(|values| values.min)),
             median: cell(values.map(|values| values.median)),
             p95: cell(values.and_then(p95)),

@@ -2,7 +2,7 @@
 
 use crate::sample;
 use proptest::prelude::*;
-use ringfence_record::accuracy::{Alignment, Measure, Quantity, Trajectory};
+use ringfence_record::accuracy::{Accuracy, Alignment, Measure, Quantity, Trajectory};
 use ringfence_record::event::{ClassOfService, Event};
 use ringfence_report::{Report, html, perfetto, terminal};
 
@@ -110,6 +110,56 @@ proptest! {
         perfetto::write(&report, &mut Vec::new()).unwrap();
         terminal::write(&report, &mut Vec::new()).unwrap();
     }
+}
+
+/// The data of the sample's page when the second case that tells how right it was declares that
+/// otherwise, and how many figures of measures the page has room for.
+fn drawn_of(change: fn(&mut Accuracy)) -> (serde_json::Value, usize) {
+    let mut events = sample::events();
+    let told = events.iter_mut().filter_map(|event| match event {
+        Event::CaseBegin(case) => Some(&mut case.accuracy),
+        _ => None,
+    });
+    let mut told = told.filter(|accuracy| !accuracy.measures.is_empty());
+    change(told.nth(1).expect("two cases tell"));
+    let page = page(&sample::report_of(&sample::header(), &events));
+    let figures = page.matches("<figure data-measure=").count();
+    (serde_json::from_str(page_data(&page)).unwrap(), figures)
+}
+
+#[test]
+fn what_has_one_name_and_two_quantities_is_drawn_apart() {
+    let (data, figures) = drawn_of(|accuracy| accuracy.measures[0].quantity = Quantity::Count);
+    let measures = data["measures"].as_array().unwrap();
+    let quantities: Vec<_> = measures.iter().map(|one| &one["quantity"]).collect();
+    assert_eq!(quantities, ["length", "count"]);
+    for measure in measures {
+        assert_eq!(measure["cases"].as_array().unwrap().len(), 1);
+    }
+    assert_eq!(figures, 2);
+}
+
+#[test]
+fn a_limit_is_drawn_where_all_cases_have_the_same() {
+    let limits = |change: fn(&mut Accuracy)| {
+        let (data, _) = drawn_of(change);
+        let limit = &data["measures"][0]["limit"];
+        (
+            limit.as_i64(),
+            data["trajectories"][0]["median_limit_um"].as_i64(),
+        )
+    };
+    assert_eq!(limits(|_| {}), (Some(300_000), Some(300_000)));
+    let none = limits(|accuracy| {
+        accuracy.measures[0].limit = None;
+        accuracy.trajectories[0].median_limit_um = None;
+    });
+    assert_eq!(none, (Some(300_000), Some(300_000)));
+    let other = limits(|accuracy| {
+        accuracy.measures[0].limit = Some(1);
+        accuracy.trajectories[0].median_limit_um = Some(1);
+    });
+    assert_eq!(other, (None, None));
 }
 
 #[test]
