@@ -256,13 +256,13 @@ pub struct Message {
 }
 
 impl CaseRun {
-    /// Whether the record says who ran where: where jobs started and no thread was ever on a core,
-    /// or where there is no thread at all, nobody recorded it.
+    /// Whether the record says who ran where: where it has no cores, or where jobs started and no
+    /// thread was ever on one, nobody recorded it.
     pub fn says_who_ran(&self) -> bool {
         let has_started = |job: &Job| job.started_ns.is_some();
         let ran = |thread: &ThreadRun| !thread.occupations.is_empty();
-        let might_have = !self.threads.is_empty();
-        self.threads.iter().any(ran) || might_have && !self.jobs.iter().flatten().any(has_started)
+        let nothing_ran = || !self.jobs.iter().flatten().any(has_started);
+        self.case.cores > 0 && (self.threads.iter().any(ran) || nothing_ran())
     }
 
     /// The gang of a thread; `None` for best-effort work.

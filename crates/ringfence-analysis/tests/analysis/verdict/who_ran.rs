@@ -45,6 +45,40 @@ fn who_ran_beside_whom_is_not_judged_and_deadlines_are() {
     }
 }
 
+/// A case of nobody knows which cores, with jobs or without any.
+#[test]
+fn without_cores_nobody_was_seen() {
+    let mut case = case();
+    case.cores = 0;
+    case.partitions.iter_mut().for_each(|one| one.cores.clear());
+    let time_ns = case.duration_ns;
+    let (task, job) = (HIGH, 0);
+    let dropped = [
+        Event::JobReleased {
+            time_ns: 0,
+            task,
+            job,
+        },
+        Event::JobDropped {
+            time_ns: 10,
+            task,
+            job,
+        },
+    ];
+    for jobs in [&dropped[..], &[]] {
+        let begin = Event::CaseBegin(Box::new(case.clone()));
+        let end = Event::CaseEnd { time_ns };
+        let events: Vec<_> = [begin]
+            .into_iter()
+            .chain(jobs.to_vec())
+            .chain([end])
+            .collect();
+        let run = read(&events).unwrap();
+        assert!(!run.says_who_ran());
+        assert_eq!(statistics(&run).slack, None);
+    }
+}
+
 #[test]
 fn no_core_time_is_made_up() {
     let run = read(&in_order(jobs_alone())).unwrap();
