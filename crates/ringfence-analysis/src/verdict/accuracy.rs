@@ -28,7 +28,8 @@ pub(super) fn accuracy(run: &CaseRun) -> Findings {
             continue;
         };
         if measured.is_empty() {
-            findings.missing = Some(format!("no value of '{}' was measured", measure.name));
+            let missing = || format!("no value of '{}' was measured", measure.name);
+            findings.missing.get_or_insert_with(missing);
         }
         findings.checked += measured.len() as u64;
         let above = measured.iter().filter(|one| one.value > limit);
@@ -53,9 +54,9 @@ fn judge_trajectory(
 ) {
     let name = &trajectory.trajectory;
     let Some(error_um) = &trajectory.error_um else {
-        findings.missing = Some(format!(
-            "too few positions of trajectory '{name}' can be compared with true ones"
-        ));
+        let missing =
+            || format!("too few positions of trajectory '{name}' can be compared with true ones");
+        findings.missing.get_or_insert_with(missing);
         return;
     };
     findings.checked += 1;

@@ -337,6 +337,14 @@ fn the_limit_of_a_trajectory_is_of_its_median_error() {
 }
 
 #[test]
+fn the_first_of_what_is_missing_is_told() {
+    let verdict = judge(&read(told(Some(99), Some(300)), &[]).unwrap());
+    let note = verdict.claim(ClaimKind::Accuracy).unwrap().note.as_deref();
+    let expected = "too few positions of trajectory 'head' can be compared with true ones";
+    assert_eq!(note, Some(expected));
+}
+
+#[test]
 fn jobs_of_a_sporadic_task_are_never_due() {
     let mut sporadic = case();
     sporadic.claims = told(None, None).claims;
