@@ -40,7 +40,7 @@ pub(super) fn accuracy(run: &CaseRun) -> Findings {
                 exact(measure.quantity, one.value),
                 exact(measure.quantity, limit)
             );
-            breach(one.time_ns, text)
+            Breach::at(one.time_ns, text)
         }));
     }
     findings
@@ -69,16 +69,6 @@ fn judge_trajectory(
                 i64::try_from(limit_um).unwrap_or(i64::MAX)
             )
         );
-        findings.breaches.push(breach(end_ns, text));
-    }
-}
-
-fn breach(time_ns: u64, text: String) -> Breach {
-    Breach {
-        time_ns,
-        duration_ns: 0,
-        core: None,
-        threads: Vec::new(),
-        text,
+        findings.breaches.push(Breach::at(end_ns, text));
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn changes(run: &CaseRun, courses: &[ReservationCourse], findings: &m
                 .or_else(|| pool_out_of_step(claim, after));
             if let Some(wrong) = wrong {
                 let text = format!("the reservation of VM '{}' {wrong}", claim.vm);
-                findings.breaches.push(breach(after.from_ns, text));
+                findings.breaches.push(Breach::at(after.from_ns, text));
             }
             total(run, courses, after.from_ns, findings);
         }
@@ -88,16 +88,6 @@ fn total(run: &CaseRun, courses: &[ReservationCourse], time_ns: u64, findings: &
         let text = format!(
             "all reservations together are {together} bytes a second; the platform's total is {most}"
         );
-        findings.breaches.push(breach(time_ns, text));
-    }
-}
-
-fn breach(time_ns: u64, text: String) -> Breach {
-    Breach {
-        time_ns,
-        duration_ns: 0,
-        core: None,
-        threads: Vec::new(),
-        text,
+        findings.breaches.push(Breach::at(time_ns, text));
     }
 }

@@ -18,15 +18,12 @@ pub(super) fn deadlines(run: &CaseRun) -> (Findings, u64, u64) {
             let next = jobs[number + 1..].iter().find(|next| !next.was_dropped());
             let false_finish = runs.contradict(job, next, run.end_ns);
             let false_finish = false_finish.filter(|_| says_who_ran);
-            false_finishes.extend(false_finish.map(|(time_ns, what)| Breach {
-                time_ns,
-                duration_ns: 0,
-                core: None,
-                threads: Vec::new(),
-                text: format!(
+            false_finishes.extend(false_finish.map(|(time_ns, what)| {
+                let text = format!(
                     "job {number} of task '{}' is said to have finished, but {what}",
                     task.name
-                ),
+                );
+                Breach::at(time_ns, text)
             }));
             let deadline_ns = job.deadline_ns(task);
             if deadline_ns > run.end_ns {

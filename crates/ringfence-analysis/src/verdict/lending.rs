@@ -32,20 +32,18 @@ pub(super) fn lending(run: &CaseRun, courses: &[ReservationCourse], findings: &m
     let mut pool = BTreeMap::<u64, Loans>::new();
     for (number, core) in (0..).zip(&run.cores) {
         let found = vcpu_of(run, number);
-        for (begin_ns, of_core) in loans(core) {
+        for (begin_ns, loans) in loans(core) {
             findings.checked += 1;
             let together = pool.entry(begin_ns).or_default();
-            together.lent_bytes = together.lent_bytes.saturating_add(of_core.lent_bytes);
-            together.borrowed_bytes = together
-                .borrowed_bytes
-                .saturating_add(of_core.borrowed_bytes);
+            together.lent_bytes = together.lent_bytes.saturating_add(loans.lent_bytes);
+            together.borrowed_bytes = together.borrowed_bytes.saturating_add(loans.borrowed_bytes);
             let wrong = match found {
                 None => Some("has no reservation".to_owned()),
-                Some((vm, vcpu, claim)) => wrong(claim, &courses[vm], vcpu, begin_ns, of_core),
+                Some((vm, vcpu, claim)) => wrong(claim, &courses[vm], vcpu, begin_ns, loans),
             };
             if let Some(wrong) = wrong {
                 let text = format!("core {number} lends or borrows, and {wrong}");
-                findings.breaches.push(breach(begin_ns, Some(number), text));
+                findings.breaches.push(of_core(begin_ns, number, text));
             }
         }
         for loan in core
@@ -54,9 +52,7 @@ pub(super) fn lending(run: &CaseRun, courses: &[ReservationCourse], findings: &m
             .filter(|loan| loan.time_ns < loan.period_begin_ns)
         {
             let text = format!("core {number} lends or borrows for a period that has not begun");
-            findings
-                .breaches
-                .push(breach(loan.time_ns, Some(number), text));
+            findings.breaches.push(of_core(loan.time_ns, number, text));
         }
     }
     for (begin_ns, loans) in pool {
@@ -65,7 +61,7 @@ pub(super) fn lending(run: &CaseRun, courses: &[ReservationCourse], findings: &m
                 "{} bytes were borrowed in a period for which {} were lent",
                 loans.borrowed_bytes, loans.lent_bytes
             );
-            findings.breaches.push(breach(begin_ns, None, text));
+            findings.breaches.push(Breach::at(begin_ns, text));
         }
     }
 }
@@ -151,18 +147,16 @@ impl Pooled {
                     "the VMs that lend and borrow moved {used_bytes} bytes in a period and are {owed_bytes} bytes beyond their shares of {shares_bytes} together; their quanta allow {}",
                     self.quantum_bytes
                 );
-                findings.breaches.push(breach(begin_ns, None, text));
+                findings.breaches.push(Breach::at(begin_ns, text));
             }
         }
     }
 }
 
-fn breach(time_ns: u64, core: Option<u16>, text: String) -> Breach {
+/// A breach of one core.
+fn of_core(time_ns: u64, core: u16, text: String) -> Breach {
     Breach {
-        time_ns,
-        duration_ns: 0,
-        core,
-        threads: Vec::new(),
-        text,
+        core: Some(core),
+        ..Breach::at(time_ns, text)
     }
 }

@@ -9,7 +9,6 @@ mod budgets;
 mod changes;
 mod deadlines;
 mod gangs;
-
 mod instants;
 mod lending;
 mod releases;
@@ -87,6 +86,19 @@ pub struct Breach {
     pub threads: Vec<String>,
     /// What was seen and what the claim allows.
     pub text: String,
+}
+
+impl Breach {
+    /// One at an instant, of no core or thread.
+    fn at(time_ns: u64, text: String) -> Self {
+        Self {
+            time_ns,
+            duration_ns: 0,
+            core: None,
+            threads: Vec::new(),
+            text,
+        }
+    }
 }
 
 /// The result for one claim.
@@ -187,13 +199,10 @@ pub fn unreadable(error: &CaseError) -> Verdict {
         outcome: Outcome::Fail,
         checked: 1,
         breaches: 1,
-        evidence: vec![Breach {
-            time_ns: error.time_ns,
-            duration_ns: 0,
-            core: None,
-            threads: Vec::new(),
-            text: format!("event {}: {}", error.event, error.explanation()),
-        }],
+        evidence: vec![Breach::at(
+            error.time_ns,
+            format!("event {}: {}", error.event, error.explanation()),
+        )],
         note: None,
     };
     Verdict {
