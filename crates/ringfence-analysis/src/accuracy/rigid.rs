@@ -1,6 +1,7 @@
 //! The rotation and shift that bring points nearest to others: B. K. P. Horn, "Closed-form solution
 //! of absolute orientation using unit quaternions" (Journal of the Optical Society of America A,
-//! 1987). Only additions, products and square roots: the same on every machine.
+//! 1987). Only sums, products, quotients and square roots, which IEEE 754 rounds in one way: the same
+//! on every machine.
 
 type Point = [f64; 3];
 type Symmetric = [[f64; 4]; 4];
