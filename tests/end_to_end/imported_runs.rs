@@ -50,9 +50,22 @@ fn tables_of_a_run_become_a_record_that_every_report_reads() {
     write("camera.tum", CAMERA);
     write("jobs.csv", JOBS);
     write("sweep.csv", "seed,ate_m\n1,0.12\n2,0.29\n");
-    ringfence(folder.path(), "import-run run.toml -o run.rfr").expect(0);
-    let again = ringfence(folder.path(), "import-run run.toml -o again.rfr");
-    again.expect(0);
+    let made = ringfence(folder.path(), "import-run run.toml -o run.rfr").expect(0);
+    let said = "record: run.rfr: 1 cases, 4 jobs, 4 positions, 4 true positions, 2 values\n";
+    assert_eq!((made.stdout.as_str(), made.stderr.as_str()), ("", said));
+    let again = ringfence(folder.path(), "import-run run.toml -o again.rfr --json").expect(0);
+    let said = again.json();
+    assert_eq!(said["record"], "again.rfr");
+    assert_eq!(said["contents"]["cases"], 1);
+    assert_eq!(said["contents"]["jobs"], 4);
+    assert_eq!(said["contents"]["true_positions"], 4);
+    assert_eq!(said["contents"]["values"], 2);
+    let refused = ringfence(folder.path(), "import-run run.toml -o - --json").expect(1);
+    assert!(
+        refused.stderr.contains("--output: found '-'"),
+        "{}",
+        refused.stderr
+    );
     let read = |name: &str| fs::read(folder.path().join(name)).unwrap();
     assert!(read("run.rfr") == read("again.rfr"));
 

@@ -123,6 +123,9 @@ pub struct ImportRun {
     /// Where to write the record
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
+    /// Print what the record has as JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// What `plan` and `run` share: a scenario and what to change in it.
