@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* The command `ar-hud`. */
+#include "engine/cpu_times.hpp"
 #include "engine/real_time.hpp"
 #include "engine/schedule.hpp"
 #include "engine/virtual_time.hpp"
@@ -69,7 +70,7 @@ struct RunCommand {
     std::string sequence, estimate, schedule, disturbance, jobs, truth;
     std::size_t frames = 0, every = 1;
     std::uint64_t seed = 1;
-    bool real_time = false;
+    bool real_time = false, cpu_time = false;
     ar_hud::RealTimeOptions options;
     std::vector<int> priorities;
 
@@ -90,6 +91,10 @@ struct RunCommand {
             ->capture_default_str();
         command->add_option("--frames", frames, "Only the first so many; 0: all")
             ->capture_default_str();
+        command->add_flag(
+            "--cpu-time", cpu_time,
+            "Also print what the jobs of each stage took of a processor, on which they "
+            "are alone in virtual time");
         add_tables_to(*command);
         add_real_time_to(*command);
         command->callback([this] { run(); });
@@ -108,7 +113,7 @@ struct RunCommand {
         CLI::Option *flag = command.add_flag(
             "--real-time", real_time,
             "Three threads, and frames by the clock; holds all images in memory, 0.7 MB a frame");
-        for (const char *name : {"--schedule", "--disturbance"})
+        for (const char *name : {"--schedule", "--disturbance", "--cpu-time"})
             flag->excludes(command.get_option(name));
         command.add_option("--speed", options.speed, "Frames come so many times as fast")
             ->check(CLI::Range(0.01, 1000.0))
@@ -148,9 +153,18 @@ struct RunCommand {
             run_in_real_time(input, rig, ticks_ns, images);
             return;
         }
-        const ar_hud::Run done = ar_hud::run_in_virtual_time(rig, ticks_ns, images, service);
+        if (cpu_time)
+            /* Nothing in threads whose time is not counted. */
+            cv::setNumThreads(1);
+        ar_hud::CpuTimes took;
+        const ar_hud::Run done =
+            ar_hud::run_in_virtual_time(rig, ticks_ns, images, service, ar_hud::mapping_queue_max,
+                                        cpu_time ? took.watch() : ar_hud::StageWatch());
         write(done, input.ground_truth);
         print(done, input.ground_truth);
+        if (cpu_time)
+            print_times("CPU time, ms",
+                        [&](ar_hud::Stage stage) { return took.of_jobs_ms(stage); });
     }
 
     ar_hud::Service service_of(std::size_t count) const {
@@ -185,13 +199,19 @@ struct RunCommand {
         const auto done = ar_hud::run_in_real_time(rig, ticks_ns, images, chosen);
         write(done, input.ground_truth);
         print(done, input.ground_truth);
-        std::printf("%-14s %6s %8s %8s %8s %8s\n", "stage, ms", "jobs", "p50", "p90", "p99", "max");
+        print_times("stage, ms",
+                    [&](ar_hud::Stage stage) { return ar_hud::times_ms(done.jobs, stage); });
+    }
+
+    static void print_times(const char *what,
+                            const std::function<std::vector<double>(ar_hud::Stage)> &times_ms) {
+        std::printf("%-14s %6s %8s %8s %8s %8s\n", what, "jobs", "p50", "p90", "p99", "max");
         for (const auto &[name, stage] : stages)
-            print_times(name, ar_hud::times_ms(done.jobs, stage));
+            print_row(name, times_ms(stage));
     }
 
     /* Nearest rank: each figure is a job's. */
-    static void print_times(const std::string &stage, std::vector<double> times_ms) {
+    static void print_row(const std::string &stage, std::vector<double> times_ms) {
         std::printf("%-14s %6zu", stage.c_str(), times_ms.size());
         std::sort(times_ms.begin(), times_ms.end());
         const auto at = [&](std::size_t percent) {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* SLAM as a whole, on a second and a half of a flight. */
 #include "engine/virtual_time.hpp"
+#include "engine/cpu_times.hpp"
 #include "evaluation/errors.hpp"
 #include "hall/sequences.hpp"
 
 #include <catch2/catch.hpp>
 #include <map>
+#include <time.h>
 
 using namespace ar_hud;
 
@@ -209,4 +211,31 @@ TEST_CASE("who watches sees each job of each stage begin and end") {
     CHECK(seen[Stage::front_end] == processed);
     CHECK(seen[Stage::mapping] == keyframes);
     CHECK(seen[Stage::optimisation].size() >= done.optimisations);
+}
+
+TEST_CASE("a stage is charged what its thread uses of a processor from begin to end") {
+    const auto used_ns = [] {
+        timespec used{};
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+        return used.tv_sec * std::int64_t{1'000'000'000} + used.tv_nsec;
+    };
+    const auto use = [&](std::int64_t time_ns) {
+        for (const std::int64_t until_ns = used_ns() + time_ns; used_ns() < until_ns;)
+            ;
+    };
+    CpuTimes took;
+    const StageWatch watch = took.watch();
+    const std::int64_t begin_ns = used_ns();
+    watch(Stage::mapping, 3, true);
+    use(2'000'000);
+    watch(Stage::mapping, 3, false);
+    const double all_ms = static_cast<double>(used_ns() - begin_ns) / 1e6;
+    use(2'000'000);
+    watch(Stage::mapping, 5, true);
+    watch(Stage::mapping, 5, false);
+    REQUIRE(took.of_jobs_ms(Stage::mapping).size() == 2);
+    CHECK(took.of_jobs_ms(Stage::mapping)[0] >= 2);
+    CHECK(took.of_jobs_ms(Stage::mapping)[0] <= all_ms);
+    CHECK(took.of_jobs_ms(Stage::mapping)[1] < took.of_jobs_ms(Stage::mapping)[0]);
+    CHECK(took.of_jobs_ms(Stage::front_end).empty());
 }
