@@ -2,6 +2,7 @@
 /* The parts of SLAM, on scenes of points without images, and on images of clouds. */
 #include "hall/sequences.hpp"
 #include "random.hpp"
+#include "slam/corner_strength.hpp"
 #include "slam/descriptors.hpp"
 #include "slam/mapping.hpp"
 #include "slam/optimisation.hpp"
@@ -99,6 +100,29 @@ TEST_CASE("corners are followed to a fraction of a pixel, and most given up in a
     const auto elsewhere = follow(pyramid_of(first), pyramid_of(clouds(2)), corners, corners);
     CHECK(std::count_if(elsewhere.begin(), elsewhere.end(), [](const auto &one) { return one; }) <
           static_cast<std::ptrdiff_t>(corners.size() / 2));
+}
+
+TEST_CASE("pixels are as much of a corner as OpenCV says, also at the border") {
+#ifdef __FP_FAST_FMAF
+    constexpr double apart_max = 1e-6;
+#else
+    constexpr double apart_max = 0;
+#endif
+    CHECK(rc::check([&](std::uint64_t seed) {
+        Random random(seed);
+        const cv::Size size(static_cast<int>(random.uniform(5, 90)),
+                            static_cast<int>(random.uniform(5, 40)));
+        cv::Mat picture(size, CV_8U);
+        cv::RNG(seed).fill(picture, cv::RNG::NORMAL, 100, random.uniform(0, 80));
+        cv::Mat1f expected;
+        cv::cornerMinEigenVal(picture, expected, 5, 3);
+        RC_ASSERT(cv::norm(corner_strength(picture), expected, cv::NORM_INF) <= apart_max);
+    }));
+    const cv::Mat picture = clouds(5);
+    cv::Mat1f expected;
+    cv::cornerMinEigenVal(picture, expected, 5, 3);
+    CHECK(cv::norm(corner_strength(picture), expected, cv::NORM_INF) <= apart_max);
+    CHECK(cv::countNonZero(corner_strength(picture(cv::Rect(0, 0, 752, 4)))) == 0);
 }
 
 TEST_CASE("new corners keep away from those that are there, and none are in noise") {

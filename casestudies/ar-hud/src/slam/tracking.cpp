@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 #include "tracking.hpp"
 
+#include "corner_strength.hpp"
+
 #include <opencv2/imgproc.hpp>
 #include <opencv2/video/tracking.hpp>
 
@@ -21,6 +23,21 @@ bool inside(const cv::Point2f &point, const cv::Size &size) {
     return point.x >= border_px && point.y >= border_px &&
            point.x < static_cast<float>(size.width - border_px) &&
            point.y < static_cast<float>(size.height - border_px);
+}
+
+/* The first of equals; cv::minMaxLoc takes its time to begin with so few pixels. */
+cv::Point strongest_in(const cv::Mat1f &strength, const cv::Rect &cell) {
+    cv::Point strongest = cell.tl();
+    float most = strength(strongest);
+    for (int y = cell.y; y < cell.br().y; y++) {
+        const float *row = strength[y];
+        for (int x = cell.x; x < cell.br().x; x++)
+            if (row[x] > most) {
+                most = row[x];
+                strongest = {x, y};
+            }
+    }
+    return strongest;
 }
 
 } // namespace
@@ -58,20 +75,16 @@ std::size_t corners_max(const cv::Size &size) {
 
 std::vector<cv::Point2f> find_corners(const cv::Mat &image, const std::vector<cv::Point2f> &taken,
                                       int cell_px) {
-    cv::Mat1f strength;
-    cv::cornerMinEigenVal(image, strength, 5, 3);
+    cv::Mat1f strength = corner_strength(image);
     /* Half a cell around each corner that is there. */
     for (const cv::Point2f &corner : taken)
         cv::circle(strength, corner, cell_px / 2, cv::Scalar(0), cv::FILLED);
     std::vector<cv::Point2f> corners;
     for (int y = 0; y + cell_px <= image.rows; y += cell_px)
         for (int x = 0; x + cell_px <= image.cols; x += cell_px) {
-            const cv::Rect cell(x, y, cell_px, cell_px);
-            double best = 0;
-            cv::Point at;
-            cv::minMaxLoc(strength(cell), nullptr, &best, nullptr, &at);
-            const cv::Point2f corner(at + cell.tl());
-            if (best < corner_strength_min || !inside(corner, image.size()))
+            const cv::Point strongest = strongest_in(strength, {x, y, cell_px, cell_px});
+            const cv::Point2f corner(strongest);
+            if (strength(strongest) < corner_strength_min || !inside(corner, image.size()))
                 continue;
             corners.push_back(corner);
             cv::circle(strength, corner, cell_px / 2, cv::Scalar(0), cv::FILLED);
