@@ -72,6 +72,25 @@ TEST_CASE("a job that was read from a file does the same as the one that was wri
     CHECK(outcome(read) == outcome(*job));
 }
 
+/* What is not written cannot be seen in the bytes of what was read. */
+TEST_CASE("keyframes that were read from a file have their images") {
+    const TemporaryFolder temporary;
+    const auto job = job_of(Stage::front_end, from_frame);
+    write_stage_job(temporary.path / "job", *job);
+    const StageJob read = read_stage_job(temporary.path / "job");
+    const auto &keyframes = std::get<FrontEndJob>(*job).map.keyframes();
+    REQUIRE(keyframes.size() > 1);
+    for (const auto &[id, keyframe] : std::get<FrontEndJob>(read).map.keyframes()) {
+        REQUIRE(keyframe.left.size() == keyframes.at(id).left.size());
+        CHECK(cv::norm(keyframe.left, keyframes.at(id).left, cv::NORM_INF) == 0);
+    }
+    OptimisationJob without;
+    without.map.add(Keyframe());
+    write_stage_job(temporary.path / "without", without);
+    const StageJob none = read_stage_job(temporary.path / "without");
+    CHECK(std::get<OptimisationJob>(none).map.keyframes().at(0).left.empty());
+}
+
 TEST_CASE(
     "a job of the front-end is that of virtual time, and goes on from a file as from memory") {
     const TemporaryFolder temporary;

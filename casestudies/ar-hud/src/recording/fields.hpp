@@ -38,10 +38,13 @@ template <typename Archive> void serialize(Archive &archive, Size &size) {
 template <typename Archive> void save(Archive &archive, const Mat &image) {
     Size whole;
     Point at;
-    image.locateROI(whole, at);
-    archive(image.type(), image.cols, image.rows, whole.width, whole.height, at.x, at.y);
     Mat around = image;
-    around.adjustROI(at.y, whole.height - at.y - image.rows, at.x, whole.width - at.x - image.cols);
+    if (!image.empty()) {
+        image.locateROI(whole, at);
+        around.adjustROI(at.y, whole.height - at.y - image.rows, at.x,
+                         whole.width - at.x - image.cols);
+    }
+    archive(image.type(), image.cols, image.rows, whole.width, whole.height, at.x, at.y);
     for (int row = 0; row < around.rows; row++)
         archive(cereal::binary_data(around.ptr(row), around.cols * around.elemSize()));
 }
@@ -67,7 +70,7 @@ template <typename Archive> void serialize(Archive &archive, Observation &seen) 
 
 template <typename Archive> void serialize(Archive &archive, Keyframe &keyframe) {
     archive(keyframe.id, keyframe.frame, keyframe.world_from_left, keyframe.observations,
-            keyframe.descriptors, keyframe.redundant);
+            keyframe.descriptors, keyframe.redundant, keyframe.left);
 }
 
 template <typename Archive> void serialize(Archive &archive, Landmark &landmark) {

@@ -11,7 +11,7 @@ namespace ar_hud {
 namespace {
 
 /* What a file begins with; another number after each change of what is in it. */
-const std::string head = "ar-hud job 1\n";
+const std::string head = "ar-hud job 2\n";
 
 } // namespace
 
