@@ -2,6 +2,8 @@
 //!
 //! Ratios are second to first: below 1 the second is smaller.
 
+mod accuracy;
+
 use std::cmp::Ordering;
 
 use serde::{Deserialize, Serialize};
@@ -13,9 +15,10 @@ use crate::summary::{CaseSummary, Summary};
 use crate::verdict::{ClaimKind, Outcome};
 
 pub use crate::differences::Difference;
+pub use accuracy::{MeasureComparison, TrajectoryComparison};
 
-/// Response times that differ by less than this, in percent of the longer one,
-/// are neither better nor worse.
+/// Response times, errors and measured values that differ by less than this, in
+/// percent of the larger one, are neither better nor worse.
 pub const NOTICEABLE_PERCENT: u64 = 1;
 
 /// Two records.
@@ -43,7 +46,8 @@ pub struct CaseComparison {
     /// Name of the second case.
     pub second: String,
     /// Which is better: the one that keeps a claim that the other does not, or
-    /// else the one that is better for some task and worse for none.
+    /// else the one that is better for some task, trajectory or measure and worse
+    /// for none.
     pub better: Better,
     /// Claims that came out differently.
     pub claims: Vec<ClaimChange>,
@@ -53,6 +57,10 @@ pub struct CaseComparison {
     pub tasks: Vec<TaskComparison>,
     /// Best-effort threads of equal name.
     pub best_effort: Vec<BestEffortComparison>,
+    /// Trajectories of equal name.
+    pub trajectories: Vec<TrajectoryComparison>,
+    /// Measures of equal name and quantity.
+    pub measures: Vec<MeasureComparison>,
 }
 
 /// Which side is better.
@@ -94,12 +102,12 @@ impl ClaimChange {
 
 /// A quantity on both sides. Its unit is in the name of the field that holds it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Pair {
+pub struct Pair<T = u64> {
     /// On the first side.
-    pub first: u64,
+    pub first: T,
     /// On the second side.
-    pub second: u64,
-    /// Second to first; `None` when the first is zero.
+    pub second: T,
+    /// Second to first; `None` when the first is zero, or one is negative.
     pub ratio: Option<f64>,
 }
 
@@ -140,12 +148,13 @@ pub struct BestEffortComparison {
     pub bytes_per_second: Option<Pair>,
 }
 
-impl Pair {
-    fn of(first: u64, second: u64) -> Self {
+impl<T: Copy + Into<i128>> Pair<T> {
+    fn of(first: T, second: T) -> Self {
+        let (a, b) = (first.into(), second.into());
         Self {
             first,
             second,
-            ratio: (first != 0).then(|| second as f64 / first as f64),
+            ratio: (a > 0 && b >= 0).then(|| b as f64 / a as f64),
         }
     }
 }
@@ -170,36 +179,39 @@ pub fn compare(first: &Summary, second: &Summary) -> Comparison {
 
 /// Sets two cases side by side, of one record or of two.
 pub fn compare_cases(first: &CaseSummary, second: &CaseSummary) -> CaseComparison {
-    let (tasks, best_effort, mut differences) = match (&first.statistics, &second.statistics) {
-        (Some(a), Some(b)) => (
-            compare_tasks(a, b),
-            compare_best_effort((a, length_ns(first)), (b, length_ns(second))),
-            task_differences(a, b),
-        ),
-        _ => Default::default(),
+    let mut case = CaseComparison {
+        first: first.name.clone(),
+        second: second.name.clone(),
+        better: Better::Unknown,
+        claims: claim_changes(first, second),
+        differences: Vec::new(),
+        tasks: Vec::new(),
+        best_effort: Vec::new(),
+        trajectories: Vec::new(),
+        measures: Vec::new(),
     };
+    if let (Some(a), Some(b)) = (&first.statistics, &second.statistics) {
+        case.tasks = compare_tasks(a, b);
+        case.best_effort = compare_best_effort((a, length_ns(first)), (b, length_ns(second)));
+        case.trajectories = accuracy::trajectories(a, b);
+        case.measures = accuracy::measures(a, b);
+        case.differences = task_differences(a, b);
+        case.differences.extend(accuracy::differences(a, b));
+        case.better = better_case(&case);
+    }
     push_difference(
-        &mut differences,
+        &mut case.differences,
         "planned length",
         exact(first.duration_ns),
         exact(second.duration_ns),
     );
     push_difference(
-        &mut differences,
+        &mut case.differences,
         "shares of the last-level cache",
         cache_shares(first),
         cache_shares(second),
     );
-    let claims = claim_changes(first, second);
-    CaseComparison {
-        first: first.name.clone(),
-        second: second.name.clone(),
-        better: better_case(first, second, &claims, &tasks),
-        claims,
-        differences,
-        tasks,
-        best_effort,
-    }
+    case
 }
 
 fn cache_shares(case: &CaseSummary) -> String {
@@ -227,19 +239,18 @@ fn claim_changes(first: &CaseSummary, second: &CaseSummary) -> Vec<ClaimChange> 
         .collect()
 }
 
-/// A kept claim is worth more than a shorter time. Deadlines are compared task by task.
-fn better_case(
-    first: &CaseSummary,
-    second: &CaseSummary,
-    claims: &[ClaimChange],
-    tasks: &[TaskComparison],
-) -> Better {
-    if first.statistics.is_none() || second.statistics.is_none() {
-        return Better::Unknown;
-    }
-    let claims = claims.iter().filter(|c| c.kind != ClaimKind::Deadlines);
+/// A kept claim is worth more than a shorter time or a smaller error. Deadlines are
+/// compared task by task.
+fn better_case(case: &CaseComparison) -> Better {
+    let claims = case.claims.iter();
+    let claims = claims.filter(|claim| claim.kind != ClaimKind::Deadlines);
     match better_of_all(claims.map(ClaimChange::better)) {
-        Better::Equal => better_of_all(tasks.iter().map(|task| task.better)),
+        Better::Equal => {
+            let tasks = case.tasks.iter().map(|task| task.better);
+            let trajectories = case.trajectories.iter().map(|one| one.better);
+            let measures = case.measures.iter().filter_map(|measure| measure.better);
+            better_of_all(tasks.chain(trajectories).chain(measures))
+        }
         better => better,
     }
 }
@@ -319,22 +330,27 @@ fn better_task(a: &TaskStatistics, b: &TaskStatistics) -> Better {
         response.map_or((u64::MAX, u64::MAX), |r| (r.p99_ns, r.max_ns))
     };
     let ((p99_a, max_a), (p99_b, max_b)) = (tail(a), tail(b));
-    let times = || compare_times(p99_a, p99_b).then_with(|| compare_times(max_a, max_b));
-    match misses.then_with(times) {
+    let times = || compare_sizes(p99_a, p99_b).then_with(|| compare_sizes(max_a, max_b));
+    better_of(misses.then_with(times))
+}
+
+/// Which is better where less is.
+fn better_of(order: Ordering) -> Better {
+    match order {
         Ordering::Less => Better::First,
         Ordering::Equal => Better::Equal,
         Ordering::Greater => Better::Second,
     }
 }
 
-/// Orders times that differ noticeably.
-fn compare_times(a_ns: u64, b_ns: u64) -> Ordering {
-    let difference = u128::from(a_ns.abs_diff(b_ns)) * 100;
-    let noticeable = u128::from(a_ns.max(b_ns)) * u128::from(NOTICEABLE_PERCENT);
-    if difference < noticeable {
+/// Orders what differs noticeably.
+fn compare_sizes<T: Copy + Into<i128>>(a: T, b: T) -> Ordering {
+    let (a, b) = (a.into(), b.into());
+    let larger = a.unsigned_abs().max(b.unsigned_abs());
+    if a.abs_diff(b) * 100 < larger * u128::from(NOTICEABLE_PERCENT) {
         return Ordering::Equal;
     }
-    a_ns.cmp(&b_ns)
+    a.cmp(&b)
 }
 
 fn better_of_all(each: impl Iterator<Item = Better>) -> Better {

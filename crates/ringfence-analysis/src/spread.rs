@@ -51,6 +51,12 @@ impl Spread {
             box_plot: TukeyBox::of(sorted),
         })
     }
+
+    /// Whether there are enough values for the 95th percentile to be another than
+    /// the largest.
+    pub fn tells_p95(&self) -> bool {
+        self.count >= 20
+    }
 }
 
 impl<T: Copy + Ord + Into<i128>> TukeyBox<T> {

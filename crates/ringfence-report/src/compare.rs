@@ -1,5 +1,7 @@
 //! Two records, or two cases, side by side.
 
+mod accuracy;
+
 use std::io::Write;
 
 use anstyle::Style;
@@ -68,6 +70,8 @@ pub fn write(comparison: &Comparison, names: [&str; 2], out: &mut impl Write) ->
         }
     }
     tasks(&comparison.cases, names, out)?;
+    accuracy::trajectories(&comparison.cases, names, out)?;
+    accuracy::measures(&comparison.cases, names, out)?;
     best_effort(&comparison.cases, names, out)
 }
 
@@ -172,7 +176,7 @@ fn ratios(task: &TaskComparison) -> [String; 6] {
     ["ratio".into(), blank(), blank(), median, p99, longest]
 }
 
-fn ratio(pair: Option<&Pair>) -> String {
+fn ratio<T>(pair: Option<&Pair<T>>) -> String {
     pair.and_then(|pair| pair.ratio)
         .map_or_else(|| NOTHING.into(), units::factor)
 }

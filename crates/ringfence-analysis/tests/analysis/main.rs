@@ -1,6 +1,7 @@
 //! Tests of the whole crate in one program.
 
 mod accuracy;
+mod accuracy_compared;
 mod budget_properties;
 mod common;
 mod distribution;

@@ -159,7 +159,7 @@ fn mark(judged: bool, missed: bool) -> Mark {
 
 /// Unless it would only repeat the largest value.
 fn p95(spread: &Spread) -> Option<i64> {
-    (spread.count >= 20).then_some(spread.p95)
+    spread.tells_p95().then_some(spread.p95)
 }
 
 fn clamped(um: u64) -> i64 {
