@@ -12,6 +12,7 @@ use ringfence_scenario::NoFiles;
 use ringfence_trace::lackey;
 use ringfence_workloads::job_log::{Answer, JobLog, Jobs, Size};
 
+use crate::imported;
 use crate::ringfence::house;
 use crate::sealed::sealed;
 
@@ -112,4 +113,9 @@ fn journals() {
     replay("journal", |bytes| {
         let _ = journal::parse(bytes);
     });
+}
+
+#[test]
+fn runs_of_other_programs() {
+    replay("import_run", imported::judge);
 }

@@ -7,6 +7,8 @@ mod commands;
 mod corpus;
 mod doctor;
 mod hyp;
+#[path = "../../fuzz/imported.rs"]
+mod imported;
 mod imported_runs;
 mod interruption;
 mod portable;
