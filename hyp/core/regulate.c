@@ -99,22 +99,34 @@ void regulate_changes(struct vm *vm) {
     arch_writes_done();
 }
 
-void regulate_start(struct vcpu *vcpu) {
-    if (!is_regulated(vcpu->vm))
-        return;
+/* Begins the period that the clock is in; what the vCPU has left in it. */
+static uint64_t begin(struct vcpu *vcpu) {
     uint64_t now = arch_now();
     lock(&vcpu->vm->lock);
     begin_period(vcpu, next_period(vcpu, now));
     uint64_t left = remaining(vcpu);
     unlock(&vcpu->vm->lock);
     await_next(&vcpu->regulation);
+    return left;
+}
+
+static void count_down(struct vcpu *vcpu, uint64_t left) {
     arm(vcpu, left);
     arch_period_timer_on();
 }
 
+void regulate_start(struct vcpu *vcpu) {
+    bool is_held = is_regulated(vcpu->vm);
+    uint64_t left = is_held ? begin(vcpu) : 0;
+    /* Not before: a period that began in between would have neither a refill nor a vCPU that is off. */
+    trace(vcpu, TRACE_ON);
+    if (is_held)
+        count_down(vcpu, left);
+}
+
 void regulate_off(struct vcpu *vcpu) {
     if (vcpu->vm->config->lending.lends)
-        regulate_start(vcpu);
+        count_down(vcpu, begin(vcpu));
 }
 
 void regulate_stop(struct vcpu *vcpu) {

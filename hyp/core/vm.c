@@ -79,7 +79,6 @@ void vcpu_main(void) {
     while (!take_start(vcpu))
         arch_wait();
     __atomic_add_fetch(&vcpu->vm->on, 1, __ATOMIC_ACQ_REL);
-    trace(vcpu, TRACE_ON);
     regulate_start(vcpu);
     arch_vcpu_enter(vcpu, vcpu->entry, vcpu->arguments);
 }
