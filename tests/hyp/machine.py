@@ -20,6 +20,7 @@ import sys
 import tempfile
 import threading
 import time
+import unittest
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -103,6 +104,13 @@ def qemu_for(platform):
     listed = subprocess.run([QEMU, "-M", "help"], capture_output=True, text=True, check=False).stdout
     has_machine = any(line.startswith(f"{PLATFORMS[platform].machine()} ") for line in listed.splitlines())
     return (QEMU,) if has_machine else emulator.backported("arm64")
+
+
+def skip_without_qemu(platform):
+    try:
+        qemu_for(platform)
+    except debian.Unavailable as error:
+        raise unittest.SkipTest(f"no QEMU for {platform}: {error}") from None
 
 
 def init(script):

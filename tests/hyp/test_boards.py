@@ -10,9 +10,8 @@ from pathlib import Path
 
 import test_containment
 import test_linux
-from machine import HYP, PLATFORMS, ROOT, WRITER, Machine, build, qemu_for  # it finds the modules of the kernel tests
+from machine import HYP, PLATFORMS, ROOT, WRITER, Machine, build, skip_without_qemu  # it finds the modules of the kernel tests
 
-import debian  # isort: skip
 import matrix  # isort: skip
 
 CORES = range(4)
@@ -46,10 +45,7 @@ class OfBoard:
 
     @classmethod
     def setUpClass(cls):
-        try:
-            qemu_for(cls.platform)
-        except debian.Unavailable as error:
-            raise unittest.SkipTest(f"no QEMU for {cls.platform}: {error}") from None
+        skip_without_qemu(cls.platform)
 
     def machine(self, config, settings):
         machine = Machine(config, settings, platform=self.platform)

@@ -6,10 +6,9 @@ import re
 import unittest
 
 import test_linux
-from machine import Machine, qemu_for  # it finds the modules of the kernel tests
+from machine import Machine, skip_without_qemu  # it finds the modules of the kernel tests
 from test_containment import SHARE
 
-import debian  # isort: skip
 import matrix  # isort: skip
 
 FIRST, SECOND = 0x48000000, 0x48200000
@@ -140,10 +139,7 @@ class InputOnZcu104(Input):
 
     @classmethod
     def setUpClass(cls):
-        try:
-            qemu_for(cls.platform)
-        except debian.Unavailable as error:
-            raise unittest.SkipTest(f"no QEMU for {cls.platform}: {error}") from None
+        skip_without_qemu(cls.platform)
 
     def assert_shares(self, counted, periods, console):
         self.assertEqual(len(counted), periods, console)

@@ -13,7 +13,7 @@ use crate::common::case;
 const TICK_NS: u64 = 50_000_000;
 
 /// A case that does nothing but tell how right it was.
-fn told(median_limit_um: Option<u64>, measure_limit: Option<i64>) -> Case {
+pub fn told(median_limit_um: Option<u64>, measure_limit: Option<i64>) -> Case {
     Case {
         claims: Claims::default(),
         tasks: vec![],

@@ -8,7 +8,7 @@ use ringfence_record::Writer;
 use ringfence_record::accuracy::*;
 use ringfence_record::event::{Case, Event, Header};
 
-use crate::common::case;
+use crate::accuracy::told;
 
 const TICK_NS: u64 = 50_000_000;
 
@@ -32,16 +32,6 @@ const NOTHING_TOLD: Told = Told {
 
 fn declared(told: &Told) -> Case {
     Case {
-        claims: ringfence_record::event::Claims {
-            one_gang_at_a_time: false,
-            share: None,
-            budgets: None,
-            ..case().claims
-        },
-        tasks: vec![],
-        gangs: vec![],
-        threads: vec![],
-        classes_of_service: vec![],
         accuracy: Accuracy {
             trajectories: vec![Trajectory {
                 name: "head".into(),
@@ -54,7 +44,7 @@ fn declared(told: &Told) -> Case {
                 limit: told.limit,
             }],
         },
-        ..case()
+        ..told(None, None)
     }
 }
 
