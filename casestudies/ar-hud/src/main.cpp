@@ -20,6 +20,7 @@
 #include <chrono>
 #include <cstdio>
 #include <fstream>
+#include <malloc.h>
 #include <opencv2/imgcodecs.hpp>
 #include <set>
 
@@ -32,6 +33,14 @@ void show_progress(std::size_t done, std::size_t of) {
     if (done % 20 == 0 || done == of)
         /* Whatever is said next, an error say, takes its place. */
         std::fprintf(stderr, "%zu of %zu%s", done, of, done == of ? "\n" : "\r");
+}
+
+/* Images come and go with each frame. Given back to the kernel, their memory would have to be had from it
+ * again, page by page, in the middle of a job. */
+void keep_freed_memory() {
+    constexpr int largest_image_bytes = 32 << 20, kept_bytes = 256 << 20;
+    mallopt(M_MMAP_THRESHOLD, largest_image_bytes);
+    mallopt(M_TRIM_THRESHOLD, kept_bytes);
 }
 
 struct Generate {
@@ -429,6 +438,7 @@ struct LayersCommand {
 } // namespace
 
 int main(int argc, char **argv) {
+    keep_freed_memory();
     CLI::App app("The AR-HUD case study: stereo SLAM on images like EuRoC's");
     app.require_subcommand(1);
     Generate generate;
