@@ -8,7 +8,7 @@ use ringfence_record::Writer;
 use ringfence_record::accuracy::*;
 use ringfence_record::event::{Case, Event, Header};
 
-use crate::accuracy::told;
+use crate::accuracy;
 
 const TICK_NS: u64 = 50_000_000;
 
@@ -44,7 +44,7 @@ fn declared(told: &Told) -> Case {
                 limit: told.limit,
             }],
         },
-        ..told(None, None)
+        ..accuracy::told(None, None)
     }
 }
 
