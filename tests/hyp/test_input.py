@@ -71,9 +71,18 @@ class Input(unittest.TestCase):
     def test_what_is_not_read_in_time_is_dropped_and_marked(self):
         lines = ((r"\[first\] ready", "x" * (FIFO + 10)), (r"then state", "yz"))
         console = self.typed(*lines, WAY=LATE)
-        self.assertIn(f"[first] {FIFO} waited, full 40, marked 0, state 8\n[first] then state 0, raw 0\n", console)
-        self.assertRegex(console, r"\[first\] next 8[0-9a-f]{2}, [0-9a-f]{2}\n")
-        self.assertRegex(console, r"ringfence: VM first has not read \d+ characters of its input in time\n")
+        said = re.search(r"\[first\] (\d+) waited, full 40, marked (0|8), state 8\n", console)
+        self.assertTrue(said, console)
+        self.assertIn("[first] then state 0, raw 0\n", console)
+        lost = re.search(r"ringfence: VM first has not read (\d+) characters of its input in time\n", console)
+        self.assertTrue(lost, console)
+        # Some may come while it reads; none is counted twice or forgotten.
+        waited, marked = map(int, said.groups())
+        self.assertGreaterEqual(waited, FIFO)
+        self.assertEqual(waited + int(lost[1]), FIFO + 10, console)
+        # The first one behind a loss says so.
+        after = r"8[0-9a-f]{2}" if marked == 0 else r"[0-9a-f]{2,3}"
+        self.assertRegex(console, rf"\[first\] next {after}, [0-9a-f]{{2}}\n")
 
     def test_interrupts_that_are_never_answered_are_the_vm_s_own(self):
         console = self.typed((r"\[first\] ready", "x" * 4 * FIFO), WAY=DEAF)
