@@ -18,7 +18,7 @@ std::uint64_t of_clock(std::int64_t time_ns) {
 
 } // namespace
 
-JobLog::JobLog(std::size_t most, std::int64_t start_ns) : start_ns(start_ns) {
+JobLog::JobLog(std::size_t most, const std::int64_t &start_ns) : start_ns(start_ns) {
     jobs.reserve(most);
 }
 

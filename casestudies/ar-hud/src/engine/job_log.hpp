@@ -9,8 +9,9 @@ namespace ar_hud {
 /* One thread's. Times are of CLOCK_MONOTONIC. */
 class JobLog {
   public:
-    /* For all jobs that may come, so that none waits for memory. `start_ns` is the first tick. */
-    JobLog(std::size_t most, std::int64_t start_ns);
+    /* For all jobs that may come, so that none waits for memory. `start_ns` is the first tick, set before
+     * the first of them. */
+    JobLog(std::size_t most, const std::int64_t &start_ns);
 
     /* The thread's place with ringfence, while this lives; made by the thread itself. */
     class Place {
@@ -32,7 +33,7 @@ class JobLog {
     }
 
   private:
-    const std::int64_t start_ns;
+    const std::int64_t &start_ns;
     std::vector<Job> jobs;
 };
 

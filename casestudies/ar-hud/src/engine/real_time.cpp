@@ -25,8 +25,10 @@ namespace ar_hud {
 namespace {
 
 constexpr std::int64_t second_ns = 1'000'000'000;
-/* From the threads' start to the first tick. */
+/* From when all threads are in their places to the first tick. */
 constexpr std::int64_t lead_ns = 20'000'000;
+constexpr std::int64_t poll_ns = 1'000'000;
+constexpr unsigned stages = 3;
 
 std::int64_t clock_ns() {
     timespec now{};
@@ -121,7 +123,7 @@ class RealTime {
     RealTime(const StereoRig &rig, const std::vector<std::int64_t> &ticks_ns,
              const std::vector<StereoImages> &images, const RealTimeOptions &options)
         : rig(rig), ticks_ns(ticks_ns), images(images), options(options), front_end(rig),
-          mapping(rig), optimisation(rig), start_ns(clock_ns() + lead_ns) {
+          mapping(rig), optimisation(rig) {
         for (std::size_t frame = 0; frame < ticks_ns.size(); frame++)
             done.frames.push_back({frame, ticks_ns[frame], true});
     }
@@ -190,6 +192,10 @@ class RealTime {
     void play() {
         const Placed placed(place_of_cameras(options));
         const JobLog::Place reported(Stage::front_end);
+        /* With memory locked, that of a thread's stack alone takes the kernel tens of milliseconds. */
+        while (in_place < stages && !stopped)
+            sleep_until(clock_ns() + poll_ns);
+        start_ns = clock_ns() + lead_ns;
         for (std::size_t frame = 0; frame < ticks_ns.size() && !stopped; frame++) {
             sleep_until(tick_ns(frame));
             JobLog::released(Stage::front_end, frame, tick_ns(frame));
@@ -207,6 +213,7 @@ class RealTime {
     void front_end_thread() {
         const Placed placed(options.front_end);
         const JobLog::Place reported(Stage::front_end);
+        in_place++;
         Pose moved = Pose::Identity();
         while (const auto frame = frames.take()) {
             const std::int64_t begin_ns = clock_ns();
@@ -248,6 +255,7 @@ class RealTime {
     void mapping_thread() {
         const Placed placed(options.mapping);
         const JobLog::Place reported(Stage::mapping);
+        in_place++;
         while (auto waiting = keyframes.take()) {
             const std::int64_t begin_ns = clock_ns();
             const std::size_t frame = waiting->frame;
@@ -271,6 +279,7 @@ class RealTime {
     void optimisation_thread() {
         const Placed placed(options.optimisation);
         const JobLog::Place reported(Stage::optimisation);
+        in_place++;
         while (const auto job = mapped.take()) {
             const std::int64_t begin_ns = clock_ns();
             JobLog::begun(Stage::optimisation, job->frame, begin_ns);
@@ -292,7 +301,9 @@ class RealTime {
     Mapping mapping;
     Optimisation optimisation;
     SharedMap map;
-    const std::int64_t start_ns;
+    /* The first tick: set before the first frame comes. */
+    std::int64_t start_ns = 0;
+    std::atomic<unsigned> in_place{0};
     /* One frame waits beside the one that is worked on; optimisation has none that wait. */
     WorkQueue<std::size_t> frames{2};
     WorkQueue<Waiting> keyframes{mapping_queue_max};
