@@ -14,7 +14,7 @@ function quantityUnit(quantity, largest) {
   }[quantity];
 }
 
-/** A colour for each of few cases; of many, which are told apart by their names, all have one. */
+/** A colour for each of few boxes; of many, which are told apart by their names, all have one. */
 function figureColour(index, count) {
   return `var(--case-${count > CASE_COLOURS ? 1 : (index % CASE_COLOURS) + 1})`;
 }
@@ -27,12 +27,12 @@ function placesInMetres(places) {
   }));
 }
 
-/** The lines of a trajectory's charts: the truth below the cases. */
+/** The lines of a trajectory's charts: the truth below the cases. Colour and dash tell twelve apart. */
 function trajectoryLines(trajectory) {
   const cases = trajectory.cases.map((run, index) => ({
     name: run.case,
     points: placesInMetres(run.found),
-    stroke: figureColour(index, trajectory.cases.length),
+    stroke: `var(--case-${(index % CASE_COLOURS) + 1})`,
     strokeWidth: 1.8,
     strokeDasharray: DASHES[index % DASHES.length],
   }));
