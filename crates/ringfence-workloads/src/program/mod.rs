@@ -11,7 +11,7 @@ mod corners;
 mod cpu;
 mod matrix_product;
 mod network_layer;
-mod neural_network;
+pub mod neural_network;
 mod phases;
 mod serial_phase;
 mod streams;

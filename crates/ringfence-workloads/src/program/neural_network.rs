@@ -54,12 +54,12 @@ fn networks<V: Value>(
     check(model)?;
     // Not having what is allocated below would end the process: it is tried first.
     drop(super::map(model.memory_bytes(setting.threads.into()))?);
-    let mut random = Random::new(setting.seed);
     let inputs = model.layers.first().map_or(0, |layer| values(layer.input));
     let input: Arc<[V::Cell]> = (0..inputs).map(|_| V::Cell::default()).collect();
     input
         .iter()
-        .for_each(|cell| V::of(signed(&mut random)).store(cell));
+        .zip(input_values(setting.seed))
+        .for_each(|(cell, value)| V::of(value).store(cell));
     let barrier = Arc::new(Barrier::new(setting.threads));
     let mut networks = (0..setting.threads)
         .map(|thread| {
@@ -79,7 +79,7 @@ fn networks<V: Value>(
     let mut input = input;
     for (number, layer) in model.layers.iter().enumerate() {
         let division = Arc::new(Division::new(layer, setting.threads, size_of::<V>()));
-        let weights = weights::<V>(&division, layer, setting.seed.wrapping_add(number as u64));
+        let weights = weights::<V>(&division, layer, setting.seed, number);
         let outputs = values(layer.output());
         let output: Arc<[V::Cell]> = (0..outputs).map(|_| V::Cell::default()).collect();
         for (thread, network) in networks.iter_mut().enumerate() {
@@ -121,17 +121,52 @@ fn check(model: &network::NeuralNetwork) -> Result<(), ProgramError> {
     Ok(())
 }
 
-/// Random weights that keep the size of values from layer to layer (K. He and others,
-/// "Delving Deep into Rectifiers", ICCV 2015); a weight does not depend on the threads.
-fn weights<V: Value>(division: &Division, layer: &Layer, seed: u64) -> Arc<[V]> {
-    let bound = (6.0 / layer.depth() as f64).sqrt();
+fn weights<V: Value>(division: &Division, layer: &Layer, seed: u64, number: usize) -> Arc<[V]> {
     let mut weights = Vec::with_capacity(division.weights());
     division.each_weight(|product, output| {
-        let place = (product as u64) << 32 | output as u64;
-        let mut random = Random::new(Random::new(seed ^ place).next_bits());
-        weights.push(V::of(signed(&mut random) * bound));
+        weights.push(V::of(weight(layer, seed, number, product, output)));
     });
     weights.into()
+}
+
+/// Weight of product `product` of output `output` in layer `number`; it does not depend on
+/// the threads.
+///
+/// Products go over the kernel's rows, in these over its columns, in these over the
+/// channels. Weights are random and keep the size of values from layer to layer (K. He and
+/// others, "Delving Deep into Rectifiers", ICCV 2015).
+pub fn weight(layer: &Layer, seed: u64, number: usize, product: usize, output: usize) -> f64 {
+    let place = (product as u64) << 32 | output as u64;
+    let seed = seed.wrapping_add(number as u64);
+    let mut random = Random::new(Random::new(seed ^ place).next_bits());
+    signed(&mut random) * (6.0 / layer.depth() as f64).sqrt()
+}
+
+/// What networks are given: random values from -1 to 1, point after point with the values
+/// of its channels.
+pub fn input_values(seed: u64) -> impl Iterator<Item = f64> {
+    let mut random = Random::new(seed);
+    std::iter::repeat_with(move || signed(&mut random))
+}
+
+/// What the network computes of [`input_values`] in single precision, for comparison with
+/// others that compute the same: the last layer's values, point after point.
+///
+/// # Errors
+/// When it cannot run here.
+pub fn outputs(
+    model: &network::NeuralNetwork,
+    setting: &Setting,
+) -> Result<Vec<f32>, ProgramError> {
+    let mut networks = networks::<f32>(model, setting)?;
+    let part = networks.first().and_then(|network| network.parts.last());
+    let output = part.map_or_else(|| [].into(), |part| Arc::clone(&part.values.output));
+    std::thread::scope(|scope| {
+        for network in &mut networks {
+            scope.spawn(|| network.job(0));
+        }
+    });
+    Ok(output.iter().map(f32::load).collect())
 }
 
 /// A number from -1 to 1.

@@ -23,6 +23,7 @@ use signal_hook::iterator::Signals;
 use crate::clock;
 use crate::job_log::{JobLogError, Jobs};
 use crate::program::{Program, ProgramError, Setting, prepare};
+pub use schedule::Schedule;
 use thread::{Progress, Shared, Worker};
 
 /// What a process is to do. It comes as JSON on the command line.

@@ -4,24 +4,26 @@ use ringfence_scenario::model::Overrun;
 
 /// Releases of a periodic task.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Schedule {
+pub struct Schedule {
     /// Of job 0, on CLOCK_MONOTONIC.
-    pub(super) first_ns: u64,
-    /// Positive.
-    pub(super) period_ns: u64,
+    pub first_ns: u64,
+    /// Time between two; positive.
+    pub period_ns: u64,
     /// From here on nothing is released or begun.
-    pub(super) end_ns: u64,
-    pub(super) overrun: Overrun,
+    pub end_ns: u64,
+    /// What happens to a release while the job before it still runs.
+    pub overrun: Overrun,
 }
 
 impl Schedule {
-    pub(super) fn release_ns(&self, job: u64) -> u64 {
+    /// When job `job` is released, on CLOCK_MONOTONIC.
+    pub fn release_ns(&self, job: u64) -> u64 {
         self.first_ns
             .saturating_add(job.saturating_mul(self.period_ns))
     }
 
     /// Jobs that are released at all.
-    pub(super) fn jobs(&self) -> u64 {
+    pub fn jobs(&self) -> u64 {
         self.end_ns
             .saturating_sub(self.first_ns)
             .div_ceil(self.period_ns)
@@ -29,7 +31,7 @@ impl Schedule {
 
     /// The job to run after `job` has ended at `now_ns`; [`Self::jobs`] or more is none.
     /// With [`Overrun::Skip`] those released before that are dropped.
-    pub(super) fn after(&self, job: u64, now_ns: u64) -> u64 {
+    pub fn after(&self, job: u64, now_ns: u64) -> u64 {
         match self.overrun {
             Overrun::Queue if now_ns >= self.end_ns => self.jobs().max(job + 1),
             Overrun::Queue => job + 1,

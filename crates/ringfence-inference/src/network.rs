@@ -1,0 +1,136 @@
+//! A network in memory, ready to compute.
+
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+use ringfence_workloads::program::neural_network::input_values;
+use rten::{DataType, Dimension, Model, NodeId, RunOptions, ThreadPool, ValueType, ValueView};
+use rten_tensor::prelude::*;
+
+/// A model with its input and the threads that compute it.
+pub struct Network {
+    model: Model,
+    input: (NodeId, Vec<usize>),
+    values: Vec<f32>,
+    options: RunOptions,
+}
+
+/// Why a model cannot be computed.
+#[derive(Debug, thiserror::Error)]
+pub enum NetworkError {
+    /// Not a model, or one with an operator that the library does not have.
+    #[error("no model that can be computed: {0}; expected an ONNX file")]
+    Load(String),
+    /// Nothing to make an input for.
+    #[error("{0}; expected a model with one input of single-precision numbers")]
+    Input(String),
+    /// The library gives up.
+    #[error("the model cannot be computed: {0}")]
+    Run(String),
+}
+
+impl Network {
+    /// Loads an ONNX model and gives it an input: random values from -1 to 1 for `seed`,
+    /// and one of what it takes a variable number of. It is computed once, so that the
+    /// first job finds all memory there.
+    ///
+    /// `threads` compute it beside the thread that calls; at least 1.
+    ///
+    /// # Errors
+    /// When it cannot be computed.
+    pub fn load(model: Vec<u8>, threads: u16, seed: u64) -> Result<Self, NetworkError> {
+        let model = read(model)?;
+        let input = input(&model)?;
+        let values = input.1.iter().product();
+        let threads = ThreadPool::with_num_threads(threads.max(1).into());
+        let network = Self {
+            values: input_values(seed)
+                .take(values)
+                .map(|value| value as f32)
+                .collect(),
+            input,
+            model,
+            options: RunOptions::default().with_thread_pool(Some(Arc::new(threads))),
+        };
+        network.compute()?;
+        Ok(network)
+    }
+
+    /// Gives it another input, as many values as it has.
+    ///
+    /// # Errors
+    /// When these are others.
+    pub fn set_input(&mut self, values: Vec<f32>) -> Result<(), NetworkError> {
+        if values.len() != self.values.len() {
+            let (found, expected) = (values.len(), self.values.len());
+            return Err(NetworkError::Input(format!(
+                "{found} values for an input of {expected}"
+            )));
+        }
+        self.values = values;
+        Ok(())
+    }
+
+    /// Computes all outputs, one after the other in the order of the model.
+    ///
+    /// # Errors
+    /// When the library cannot.
+    pub fn compute(&self) -> Result<Vec<f32>, NetworkError> {
+        let error = |error: &dyn std::fmt::Display| NetworkError::Run(error.to_string());
+        let (node, shape) = &self.input;
+        let input = ValueView::from_shape(shape, &self.values).map_err(|e| error(&e))?;
+        let (outputs, options) = (self.model.output_ids(), self.options.clone());
+        let outputs = self
+            .model
+            .run(vec![(*node, input.into())], outputs, Some(options))
+            .map_err(|e| error(&e))?;
+        let mut values = Vec::new();
+        for output in outputs {
+            let output = output.into_tensor::<f32>();
+            let output = output.ok_or_else(|| error(&"an output is not of numbers"))?;
+            values.extend(output.iter());
+        }
+        Ok(values)
+    }
+}
+
+/// Reads a model, or gives up: the library (0.27) never comes back from a number of more bytes
+/// than a number can have. Then the thread that reads it is left behind.
+fn read(model: Vec<u8>) -> Result<Model, NetworkError> {
+    /// Far longer than it takes to read `BYTES_PER_S` on any machine that computes networks.
+    const PATIENCE: Duration = Duration::from_secs(5);
+    const BYTES_PER_S: u64 = 10_000_000;
+    let patience = PATIENCE + Duration::from_secs(model.len() as u64 / BYTES_PER_S);
+    let (sender, receiver) = mpsc::channel();
+    let reader = std::thread::Builder::new().name("rf-model".to_owned());
+    let read = move || {
+        // Nobody may listen any more.
+        let _ = sender.send(Model::load(model).map_err(|error| error.to_string()));
+    };
+    let started = reader.spawn(read).map_err(|error| error.to_string());
+    let model = started.and_then(|_| {
+        let model = receiver.recv_timeout(patience);
+        model.unwrap_or_else(|_| Err("it could not be read to its end".to_owned()))
+    });
+    model.map_err(NetworkError::Load)
+}
+
+/// The only input and its shape.
+fn input(model: &Model) -> Result<(NodeId, Vec<usize>), NetworkError> {
+    let &[node] = model.input_ids() else {
+        let inputs = model.input_ids().len();
+        return Err(NetworkError::Input(format!("{inputs} inputs")));
+    };
+    let info = model.node_info(node);
+    match info.as_ref().and_then(|info| info.dtype()) {
+        Some(ValueType::Tensor(DataType::Float)) | None => {}
+        Some(other) => return Err(NetworkError::Input(format!("an input of {other}"))),
+    }
+    let shape = info.and_then(|info| info.shape());
+    let shape = shape.ok_or_else(|| NetworkError::Input("an input without a shape".to_owned()))?;
+    let sizes = shape.iter().map(|dimension| match dimension {
+        Dimension::Fixed(size) => *size,
+        Dimension::Symbolic(_) => 1,
+    });
+    Ok((node, sizes.collect()))
+}
