@@ -131,7 +131,13 @@ class Suite:
         self.folder = CACHE / "apt" / (f"{name}+{base}" if base else name)
 
     def _apt(self, program, *arguments, folder=None, cwd=None):
-        command = [program, "-q", "-c", (folder or self.folder) / "apt.conf", *arguments]
+        folder = folder or self.folder
+        configuration = folder / "apt.conf"
+        text = APT_CONFIGURATION.format(folder=folder)
+        # Its paths are absolute, and the cache may have been moved with its project.
+        if not configuration.exists() or configuration.read_text(encoding="utf-8") != text:
+            configuration.write_text(text, encoding="utf-8")
+        command = [program, "-q", "-c", configuration, *arguments]
         finished = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
         if finished.returncode != 0:
             raise FetchError(f"{program} {arguments[0]} of {self.name} failed:\n{finished.stderr}")
@@ -146,7 +152,6 @@ class Suite:
                 with appearing(self.folder) as folder:
                     self._prepare(folder, uri, signed_by)
                     self._apt("apt-get", "update", folder=folder)
-                    (folder / "apt.conf").write_text(APT_CONFIGURATION.format(folder=self.folder), encoding="utf-8")
                 return
             except FetchError as error:
                 errors.append(str(error))
@@ -161,7 +166,6 @@ class Suite:
         for name in ("lists/partial", "cache/archives/partial", "sources"):
             (folder / name).mkdir(parents=True)
         (folder / "status").touch()
-        (folder / "apt.conf").write_text(APT_CONFIGURATION.format(folder=folder), encoding="utf-8")
         suites = f"{self.name} {self.base}" if self.base else self.name
         source = f"Types: deb\nURIs: {uri}\nSuites: {suites}\nComponents: main\n"
         source += f"Architectures: {' '.join(ARCHITECTURES)}\nTargets: Packages\n"
