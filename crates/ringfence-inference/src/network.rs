@@ -41,7 +41,7 @@ impl Network {
     pub fn load(model: Vec<u8>, threads: u16, seed: u64) -> Result<Self, NetworkError> {
         let model = read(model)?;
         let input = input(&model)?;
-        let values = input.1.iter().product();
+        let values = values(&input.1)?;
         let threads = ThreadPool::with_num_threads(threads.max(1).into());
         let network = Self {
             values: input_values(seed)
@@ -113,6 +113,20 @@ fn read(model: Vec<u8>) -> Result<Model, NetworkError> {
         model.unwrap_or_else(|_| Err("it could not be read to its end".to_owned()))
     });
     model.map_err(NetworkError::Load)
+}
+
+/// How many values an input of this shape has.
+fn values(shape: &[usize]) -> Result<usize, NetworkError> {
+    /// One gigabyte of them.
+    const MOST: usize = 1 << 28;
+    let values = shape
+        .iter()
+        .try_fold(1_usize, |values, size| values.checked_mul(*size));
+    values
+        .filter(|values| (1..=MOST).contains(values))
+        .ok_or_else(|| {
+            NetworkError::Input(format!("an input of {shape:?}, not 1 to {MOST} values"))
+        })
 }
 
 /// The only input and its shape.

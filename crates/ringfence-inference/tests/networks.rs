@@ -131,6 +131,27 @@ fn other_numbers_are_refused() {
     assert!(error.to_string().contains("bytes_per_value = 4"), "{error}");
 }
 
+/// What a file says of its input is not believed.
+#[test]
+fn inputs_of_any_size_are_refused() {
+    let shape = |rows| Shape {
+        rows,
+        columns: 4,
+        channels: 2,
+    };
+    let bytes = onnx::model(&network(vec![layer(shape(4), 3, 1, 2)]), 1).unwrap();
+    for rows in [0, 1 << 28, i64::MAX] {
+        let mut model = rten_onnx::onnx::ModelProto::parse_buf(&bytes).unwrap();
+        let input = &mut model.graph.as_mut().unwrap().input[0];
+        let tensor = input.r#type.as_mut().unwrap().tensor_type.as_mut().unwrap();
+        tensor.shape.as_mut().unwrap().dim[2].dim_value = Some(rows);
+        let error = Network::load(model.write_buf().unwrap(), 1, 1)
+            .err()
+            .unwrap();
+        assert!(error.to_string().contains("an input of"), "{error}");
+    }
+}
+
 #[test]
 fn what_is_no_model_is_refused() {
     for bytes in [&b""[..], b"\x08\x07", b"no model at all", &[0xff; 64]] {
