@@ -131,12 +131,12 @@ fuzz: ## Fuzz every parser; needs nightly Rust and cargo-fuzz
 ar-hud-test: ## Build the case study AR-HUD and test it; not part of `make test`
 	@$(MAKE) --no-print-directory -C casestudies/ar-hud test
 
-# The rest of the project does not need what AR-HUD is built with.
+# The rest of the project does not need what AR-HUD is built with; CI has it.
 ar-hud-clip: ## Render 200 frames of AR-HUD and fly them, where its libraries are installed
 	@missing=$$(tools/setup missing ar-hud); \
-	if [ -n "$${missing// /}" ]; then \
+	if [ -z "$${CI:-}" ] && [ -n "$${missing// /}" ]; then \
 	    echo "AR-HUD's clip: skipped without $$missing; make ar-hud-test installs that"; \
-	else $(MAKE) --no-print-directory -C casestudies/ar-hud clip-test; fi
+	else $(MAKE) --no-print-directory -C casestudies/ar-hud clip-test SEQUENCES=build/test-sequences COMPILERS=1; fi
 
 bounds: ## Simulated responses against the bounds of the analysis, over 10,000 random task sets
 	@$(WITH) RINGFENCE_TASK_SETS=10000 RINGFENCE_MEMORY_SETS=100 cargo test --release --locked \

@@ -1,10 +1,15 @@
 //! A network in memory, ready to compute.
 
-use std::sync::{Arc, mpsc};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
+use ringfence_workloads::clock;
 use ringfence_workloads::program::neural_network::input_values;
-use rten::{DataType, Dimension, Model, NodeId, RunOptions, ThreadPool, ValueType, ValueView};
+use rten::{
+    DataType, Dimension, Model, NodeId, RunOptions, ThreadPool, Value, ValueType, ValueView,
+};
 use rten_tensor::prelude::*;
 
 /// A model with its input and the threads that compute it.
@@ -21,9 +26,12 @@ pub enum NetworkError {
     /// Not a model, or one with an operator that the library does not have.
     #[error("no model that can be computed: {0}; expected an ONNX file")]
     Load(String),
-    /// Nothing to make an input for.
+    /// Nothing to make an input for, or nothing to compute.
     #[error("{0}; expected a model with one input of single-precision numbers")]
     Input(String),
+    /// Fewer threads would compute it.
+    #[error("{0} threads cannot be started; expected a number that the system's limits allow")]
+    Threads(u16),
     /// The library gives up.
     #[error("the model cannot be computed: {0}")]
     Run(String),
@@ -31,8 +39,8 @@ pub enum NetworkError {
 
 impl Network {
     /// Loads an ONNX model and gives it an input: random values from -1 to 1 for `seed`,
-    /// and one of what it takes a variable number of. It is computed once, so that the
-    /// first job finds all memory there.
+    /// and one of what it takes a variable number of. It is computed once, so that code and
+    /// weights are there for the first job; other memory the library takes anew for each.
     ///
     /// `threads` compute it beside the thread that calls; at least 1.
     ///
@@ -42,7 +50,12 @@ impl Network {
         let model = read(model)?;
         let input = input(&model)?;
         let values = values(&input.1)?;
-        let threads = ThreadPool::with_num_threads(threads.max(1).into());
+        let pool = ThreadPool::with_num_threads(threads.max(1).into());
+        // Without threads of its own it would run on the one that calls, and say nothing.
+        let caller = std::thread::current().id();
+        if pool.run(move || std::thread::current().id() == caller) {
+            return Err(NetworkError::Threads(threads));
+        }
         let network = Self {
             values: input_values(seed)
                 .take(values)
@@ -50,9 +63,9 @@ impl Network {
                 .collect(),
             input,
             model,
-            options: RunOptions::default().with_thread_pool(Some(Arc::new(threads))),
+            options: RunOptions::default().with_thread_pool(Some(Arc::new(pool))),
         };
-        network.compute()?;
+        network.run()?;
         Ok(network)
     }
 
@@ -71,48 +84,76 @@ impl Network {
         Ok(())
     }
 
-    /// Computes all outputs, one after the other in the order of the model.
+    /// Computes all outputs.
     ///
     /// # Errors
     /// When the library cannot.
+    pub fn run(&self) -> Result<(), NetworkError> {
+        self.outputs().map(drop)
+    }
+
+    /// Computes all outputs and gives their values, one after the other in the order of the
+    /// model.
+    ///
+    /// # Errors
+    /// When the library cannot, or when one is not of single-precision numbers.
     pub fn compute(&self) -> Result<Vec<f32>, NetworkError> {
+        let mut values = Vec::new();
+        for output in self.outputs()? {
+            let kind = output.dtype();
+            let output = output.into_tensor::<f32>().ok_or_else(|| {
+                let expected = "expected single-precision numbers";
+                NetworkError::Run(format!("an output of {kind}; {expected}"))
+            })?;
+            values.extend(output.iter());
+        }
+        Ok(values)
+    }
+
+    fn outputs(&self) -> Result<Vec<Value>, NetworkError> {
         let error = |error: &dyn std::fmt::Display| NetworkError::Run(error.to_string());
         let (node, shape) = &self.input;
         let input = ValueView::from_shape(shape, &self.values).map_err(|e| error(&e))?;
         let (outputs, options) = (self.model.output_ids(), self.options.clone());
-        let outputs = self
-            .model
-            .run(vec![(*node, input.into())], outputs, Some(options))
-            .map_err(|e| error(&e))?;
-        let mut values = Vec::new();
-        for output in outputs {
-            let output = output.into_tensor::<f32>();
-            let output = output.ok_or_else(|| error(&"an output is not of numbers"))?;
-            values.extend(output.iter());
+        let inputs = vec![(*node, input.into())];
+        // The library panics at some sizes that it does not expect; nothing of it is used then.
+        let run = AssertUnwindSafe(|| self.model.run(inputs, outputs, Some(options)));
+        match catch_unwind(run) {
+            Ok(outputs) => outputs.map_err(|e| error(&e)),
+            Err(_) => Err(error(&"the library has panicked")),
         }
-        Ok(values)
     }
 }
 
 /// Reads a model, or gives up: the library (0.27) never comes back from a number of more bytes
 /// than a number can have. Then the thread that reads it is left behind.
 fn read(model: Vec<u8>) -> Result<Model, NetworkError> {
-    /// Far longer than it takes to read `BYTES_PER_S` on any machine that computes networks.
-    const PATIENCE: Duration = Duration::from_secs(5);
+    /// Of the processor, as others may have it first; far longer than it takes to read
+    /// `BYTES_PER_S` on any machine that computes networks.
+    const PATIENCE_NS: u64 = 5_000_000_000;
     const BYTES_PER_S: u64 = 10_000_000;
-    let patience = PATIENCE + Duration::from_secs(model.len() as u64 / BYTES_PER_S);
+    const LOOK: Duration = Duration::from_millis(100);
+    let patience_ns = PATIENCE_NS + model.len() as u64 * (1_000_000_000 / BYTES_PER_S);
+    let error = |error: &dyn std::fmt::Display| NetworkError::Load(error.to_string());
     let (sender, receiver) = mpsc::channel();
     let reader = std::thread::Builder::new().name("rf-model".to_owned());
     let read = move || {
         // Nobody may listen any more.
         let _ = sender.send(Model::load(model).map_err(|error| error.to_string()));
     };
-    let started = reader.spawn(read).map_err(|error| error.to_string());
-    let model = started.and_then(|_| {
-        let model = receiver.recv_timeout(patience);
-        model.unwrap_or_else(|_| Err("it could not be read to its end".to_owned()))
-    });
-    model.map_err(NetworkError::Load)
+    reader.spawn(read).map_err(|e| error(&e))?;
+    let end_ns = clock::process_time_ns().saturating_add(patience_ns);
+    loop {
+        match receiver.recv_timeout(LOOK) {
+            Ok(model) => return model.map_err(NetworkError::Load),
+            Err(RecvTimeoutError::Disconnected) => return Err(error(&"the library has panicked")),
+            Err(RecvTimeoutError::Timeout) if clock::process_time_ns() > end_ns => {
+                let seconds = patience_ns / 1_000_000_000;
+                return Err(error(&format!("not read after {seconds} s of a processor")));
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+    }
 }
 
 /// How many values an input of this shape has.
@@ -135,6 +176,9 @@ fn input(model: &Model) -> Result<(NodeId, Vec<usize>), NetworkError> {
         let inputs = model.input_ids().len();
         return Err(NetworkError::Input(format!("{inputs} inputs")));
     };
+    if model.output_ids().is_empty() {
+        return Err(NetworkError::Input("no output".to_owned()));
+    }
     let info = model.node_info(node);
     match info.as_ref().and_then(|info| info.dtype()) {
         Some(ValueType::Tensor(DataType::Float)) | None => {}

@@ -13,6 +13,8 @@ use rten_onnx::onnx;
 /// The version of the operators, and of the format that came with it.
 const OPERATORS: i64 = 13;
 const FORMAT: i64 = 7;
+/// A file of the format is one message, of less than 2 GiB; some is for the graph.
+const MOST_BYTES: u128 = (2 << 30) - (1 << 20);
 /// What the model calls its input and output.
 const INPUT: &str = "input";
 const OUTPUT: &str = "output";
@@ -23,7 +25,13 @@ pub enum OnnxError {
     /// Other numbers.
     #[error("values of {0} B cannot be computed by the library; expected bytes_per_value = 4")]
     ValueBytes(u8),
-    /// It does not fit the format, which ends at 2 GB.
+    /// It does not fit the format.
+    #[error("{found} B of weights; expected at most {MOST_BYTES}, which is what ONNX can hold")]
+    Size {
+        /// Bytes of all weights.
+        found: u128,
+    },
+    /// The library refuses.
     #[error("the model cannot be written: {0}")]
     Encode(String),
 }
@@ -35,6 +43,14 @@ pub enum OnnxError {
 pub fn model(network: &NeuralNetwork, seed: u64) -> Result<Vec<u8>, OnnxError> {
     if network.bytes_per_value != 4 {
         return Err(OnnxError::ValueBytes(network.bytes_per_value));
+    }
+    let values = network
+        .layers
+        .iter()
+        .map(|layer| u128::from(layer.depth()) * u128::from(layer.outputs));
+    let found = values.sum::<u128>() * size_of::<f32>() as u128;
+    if found > MOST_BYTES {
+        return Err(OnnxError::Size { found });
     }
     let model = onnx::ModelProto {
         ir_version: Some(FORMAT),

@@ -152,6 +152,43 @@ fn inputs_of_any_size_are_refused() {
     }
 }
 
+/// The library panics where the sizes of a plane overflow: that is an error like others.
+#[test]
+fn panics_of_the_library_are_errors() {
+    let shape = Shape {
+        rows: 4,
+        columns: 4,
+        channels: 2,
+    };
+    let bytes = onnx::model(&network(vec![layer(shape, 3, 1, 2)]), 1).unwrap();
+    let mut model = rten_onnx::onnx::ModelProto::parse_buf(&bytes).unwrap();
+    let node = &mut model.graph.as_mut().unwrap().node[0];
+    node.attribute.push(rten_onnx::onnx::AttributeProto {
+        name: Some("pads".to_owned()),
+        ints: vec![1 << 30; 4],
+        r#type: Some(rten_onnx::onnx::AttributeType::INTS),
+        ..Default::default()
+    });
+    let error = Network::load(model.write_buf().unwrap(), 1, 1)
+        .err()
+        .unwrap();
+    assert!(error.to_string().contains("panicked"), "{error}");
+}
+
+#[test]
+fn models_that_onnx_cannot_hold_are_refused() {
+    let shape = Shape {
+        rows: 1,
+        columns: 1,
+        channels: 1 << 20,
+    };
+    let error = onnx::model(&network(vec![layer(shape, 1, 1, 1 << 10)]), 1).unwrap_err();
+    assert!(
+        error.to_string().starts_with("4294967296 B of weights"),
+        "{error}"
+    );
+}
+
 #[test]
 fn what_is_no_model_is_refused() {
     for bytes in [&b""[..], b"\x08\x07", b"no model at all", &[0xff; 64]] {

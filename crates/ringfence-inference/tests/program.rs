@@ -91,7 +91,17 @@ fn what_cannot_be_computed_is_refused_with_a_reason() {
             "no task \"susan\" of kind neural_network; expected `dave-2`",
         ),
         (&[illustrative], "no task of kind neural_network"),
-        (&[DEMO, "--period", "0ms"], "at least 1 ns"),
+        (&[DEMO, "--period", "0ms"], "from 10us to 60m"),
+        (&[DEMO, "--period", "2h"], "from 10us to 60m"),
+        (&[DEMO, "--jobs", "1000001"], "1..=1000000"),
+        (
+            &["model.onnx", "--task", "dave-2"],
+            "expected a file that ends in .toml",
+        ),
+        (
+            &["model.onnx", "-o", "copy.onnx"],
+            "expected a file that ends in .toml",
+        ),
         (&[DEMO, "--threads", "0"], "threads"),
         (
             &[DEMO, "-o", "/nowhere/model.onnx"],

@@ -1,6 +1,8 @@
 //! Clocks: CLOCK_MONOTONIC for when, the thread's own for how long it has run.
 
-use rustix::thread::{ClockId as SleepClock, clock_nanosleep_absolute};
+use std::num::NonZeroU64;
+
+use rustix::thread::{ClockId as SleepClock, clock_nanosleep_absolute, set_current_timer_slack};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
 /// CLOCK_MONOTONIC in nanoseconds.
@@ -12,6 +14,18 @@ pub fn now_ns() -> u64 {
 /// run meanwhile does not count.
 pub fn thread_time_ns() -> u64 {
     nanoseconds(clock_gettime(ClockId::ThreadCPUTime))
+}
+
+/// Time that all threads of this process have been on a processor, in nanoseconds.
+pub fn process_time_ns() -> u64 {
+    nanoseconds(clock_gettime(ClockId::ProcessCPUTime))
+}
+
+/// Has sleeps of the calling thread end when they are to: the system may add 50 us to those of a
+/// thread that is not real-time.
+pub fn wake_in_time() {
+    // Where that is refused, sleeps stay as they are.
+    let _ = set_current_timer_slack(NonZeroU64::new(1));
 }
 
 /// Sleeps until CLOCK_MONOTONIC is at `at_ns`, and not at all if it is.

@@ -1,6 +1,5 @@
 //! One thread of the work: prepares itself, then runs jobs or goes on without end.
 
-use std::num::NonZeroU64;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -149,8 +148,7 @@ impl Worker {
             what: format!("keeping a thread on the cores {cores:?}"),
             source,
         })?;
-        // The system may add 50 us to a sleep of a thread that is not real-time.
-        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+        clock::wake_in_time();
         let mut log = self.jobs.register(work.task)?;
         if let Some(gang) = &work.gang {
             log.join_gang(gang, PATIENCE)?;

@@ -1,5 +1,6 @@
 //! The command line, and the network that it asks for.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::Parser;
@@ -20,7 +21,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: u16,
     /// How many jobs are released
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub jobs: u32,
     /// Release one each time this has passed, such as 50ms; one that still runs has the next
     /// dropped [default: each after the one before it]
@@ -41,9 +42,12 @@ pub struct Arguments {
 }
 
 fn period(text: &str) -> Result<u64, String> {
-    match parse_command_line_time(text)? {
-        0 => Err("expected a time of at least 1 ns".to_owned()),
-        period_ns => Ok(period_ns),
+    // Shorter ones are over before a job is marked, longer ones nobody waits for.
+    const ALLOWED_NS: RangeInclusive<u64> = 10_000..=3_600_000_000_000;
+    let period_ns = parse_command_line_time(text)?;
+    match ALLOWED_NS.contains(&period_ns) {
+        true => Ok(period_ns),
+        false => Err(format!("found {text:?}, expected a time from 10us to 60m")),
     }
 }
 

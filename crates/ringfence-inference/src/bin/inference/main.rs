@@ -40,33 +40,36 @@ fn run(arguments: &Arguments) -> Result<(), String> {
 /// The network that is asked for; none where its model was only to be written.
 fn network(arguments: &Arguments) -> Result<Option<Network>, String> {
     let path = arguments.network.display();
-    let (model, input) = match arguments.is_scenario() {
-        false => (
-            std::fs::read(&arguments.network).map_err(|error| format!("{path}: {error}"))?,
-            None,
-        ),
-        true => {
-            let network = arguments.scenario_network()?;
-            let model = onnx::model(&network, arguments.seed)
-                .map_err(|error| format!("{path}: {error}"))?;
-            let shape = network.layers.first().map(|layer| layer.input);
-            let values = shape.map_or(0, |shape| shape.points() * u64::from(shape.channels));
-            let values = input_values(arguments.seed).take(values as usize);
-            let values: Vec<f32> = values.map(|value| value as f32).collect();
-            (model, Some(onnx::input(&network, &values)))
-        }
+    let load = |model| {
+        Network::load(model, arguments.threads, arguments.seed)
+            .map_err(|error| format!("{path}: {error}"))
     };
+    if !arguments.is_scenario() {
+        if arguments.task.is_some() || arguments.output.is_some() {
+            return Err(format!(
+                "{path}: --task and --output are for the network of a scenario; expected a file that ends in .toml"
+            ));
+        }
+        let model = std::fs::read(&arguments.network);
+        return load(model.map_err(|error| format!("{path}: {error}"))?).map(Some);
+    }
+    let network = arguments.scenario_network()?;
+    let model =
+        onnx::model(&network, arguments.seed).map_err(|error| format!("{path}: {error}"))?;
     if let Some(output) = &arguments.output {
         return std::fs::write(output, model)
             .map(|()| None)
             .map_err(|error| format!("{}: {error}", output.display()));
     }
-    let error = |error| format!("{path}: {error}");
-    let mut network = Network::load(model, arguments.threads, arguments.seed).map_err(error)?;
-    if let Some(input) = input {
-        network.set_input(input).map_err(error)?;
-    }
-    Ok(Some(network))
+    let mut loaded = load(model)?;
+    let shape = network.layers.first().map(|layer| layer.input);
+    let values = shape.map_or(0, |shape| shape.points() * u64::from(shape.channels));
+    let values = input_values(arguments.seed).take(values as usize);
+    let values: Vec<f32> = values.map(|value| value as f32).collect();
+    loaded
+        .set_input(onnx::input(&network, &values))
+        .map_err(|error| format!("{path}: {error}"))?;
+    Ok(Some(loaded))
 }
 
 /// Releases the jobs, computes and marks them.
@@ -83,6 +86,7 @@ fn run_jobs(
         }
         return Ok(report);
     };
+    clock::wake_in_time();
     let first_ns = clock::now_ns().saturating_add(period_ns);
     let schedule = Schedule {
         first_ns,
@@ -116,7 +120,7 @@ fn run_job(
     let release_ns = release_ns.unwrap_or(begin_ns);
     log.mark(Kind::Released, job, release_ns);
     log.mark(Kind::Begin, job, begin_ns);
-    network.compute().map_err(|error| error.to_string())?;
+    network.run().map_err(|error| error.to_string())?;
     let end_ns = clock::now_ns();
     log.mark(Kind::End, job, end_ns);
     Ok(end_ns - release_ns)
