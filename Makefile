@@ -95,7 +95,7 @@ hyp-test: built ## The hypervisor in QEMU: reservations to the line, faults cont
 
 # All that would leave a processor idle by itself, or at times.
 side-by-side: built
-	@$(SIDE_BY_SIDE) unit $(GUEST_TESTS) page-test $(HYP_TESTS) ar-hud-clip results-check trace-test
+	@$(SIDE_BY_SIDE) unit $(GUEST_TESTS) ar-hud-clip page-test $(HYP_TESTS) results-check trace-test
 
 harness-test:
 	@$(WITH) python3 -m unittest discover -s tests/kernel -p test_harness.py
