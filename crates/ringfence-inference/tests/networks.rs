@@ -131,15 +131,20 @@ fn other_numbers_are_refused() {
     assert!(error.to_string().contains("bytes_per_value = 4"), "{error}");
 }
 
-/// What a file says of its input is not believed.
-#[test]
-fn inputs_of_any_size_are_refused() {
-    let shape = |rows| Shape {
-        rows,
+/// The model of one convolution, as bytes.
+fn convolution() -> Vec<u8> {
+    let shape = Shape {
+        rows: 4,
         columns: 4,
         channels: 2,
     };
-    let bytes = onnx::model(&network(vec![layer(shape(4), 3, 1, 2)]), 1).unwrap();
+    onnx::model(&network(vec![layer(shape, 3, 1, 2)]), 1).unwrap()
+}
+
+/// What a file says of its input is not believed.
+#[test]
+fn inputs_of_any_size_are_refused() {
+    let bytes = convolution();
     for rows in [0, 1 << 28, i64::MAX] {
         let mut model = rten_onnx::onnx::ModelProto::parse_buf(&bytes).unwrap();
         let input = &mut model.graph.as_mut().unwrap().input[0];
@@ -155,12 +160,7 @@ fn inputs_of_any_size_are_refused() {
 /// The library panics where the sizes of a plane overflow: that is an error like others.
 #[test]
 fn panics_of_the_library_are_errors() {
-    let shape = Shape {
-        rows: 4,
-        columns: 4,
-        channels: 2,
-    };
-    let bytes = onnx::model(&network(vec![layer(shape, 3, 1, 2)]), 1).unwrap();
+    let bytes = convolution();
     let mut model = rten_onnx::onnx::ModelProto::parse_buf(&bytes).unwrap();
     let node = &mut model.graph.as_mut().unwrap().node[0];
     node.attribute.push(rten_onnx::onnx::AttributeProto {
@@ -194,12 +194,7 @@ fn what_is_no_model_is_refused() {
     for bytes in [&b""[..], b"\x08\x07", b"no model at all", &[0xff; 64]] {
         assert!(Network::load(bytes.to_vec(), 1, 1).is_err(), "{bytes:?}");
     }
-    let shape = Shape {
-        rows: 4,
-        columns: 4,
-        channels: 2,
-    };
-    let bytes = onnx::model(&network(vec![layer(shape, 3, 1, 2)]), 1).unwrap();
+    let bytes = convolution();
     for end in [bytes.len() / 4, bytes.len() / 2, bytes.len() - 1] {
         assert!(Network::load(bytes[..end].to_vec(), 1, 1).is_err(), "{end}");
     }

@@ -9,5 +9,6 @@ pub mod inventory;
 pub mod job_log;
 pub mod large_pages;
 pub mod program;
+pub mod report;
 pub mod rt_app;
 pub mod runner;

@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Parser;
+use ringfence_victims::command;
 use ringfence_workloads::runner::{self, Work};
 
 /// Does the work that a JSON object describes, until its end or SIGTERM, and prints what
@@ -17,13 +18,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    match run(&Arguments::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("runner: {message}");
-            ExitCode::FAILURE
-        }
-    }
+    command::exit("runner", run(&Arguments::parse()))
 }
 
 fn run(arguments: &Arguments) -> Result<(), String> {

@@ -11,19 +11,15 @@ use report::Report;
 use ringfence_inference::network::Network;
 use ringfence_inference::onnx;
 use ringfence_scenario::model::Overrun;
+use ringfence_victims::command;
 use ringfence_workloads::clock;
 use ringfence_workloads::job_log::{Jobs, Kind, ThreadJobs};
 use ringfence_workloads::program::neural_network::input_values;
+use ringfence_workloads::report::Report as _;
 use ringfence_workloads::runner::Schedule;
 
 fn main() -> ExitCode {
-    match run(&Arguments::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("inference: {message}");
-            ExitCode::FAILURE
-        }
-    }
+    command::exit("inference", run(&Arguments::parse()))
 }
 
 fn run(arguments: &Arguments) -> Result<(), String> {

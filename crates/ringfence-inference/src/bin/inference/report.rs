@@ -1,7 +1,5 @@
 //! What the jobs took.
 
-use std::io::Write as _;
-
 use ringfence_analysis::distribution::Distribution;
 use serde::Serialize;
 
@@ -38,20 +36,9 @@ impl Report {
     pub fn add(&mut self, time_ns: u64) {
         self.times_ns.push(time_ns);
     }
+}
 
-    /// Prints it.
-    ///
-    /// # Errors
-    /// When the standard output takes no more.
-    pub fn print(&self, json: bool) -> Result<(), String> {
-        let text = match json {
-            true => serde_json::to_string_pretty(self).map_err(|error| error.to_string())? + "\n",
-            false => self.text(),
-        };
-        let printed = std::io::stdout().write_all(text.as_bytes());
-        printed.map_err(|error| format!("cannot write to the standard output: {error}"))
-    }
-
+impl ringfence_workloads::report::Report for Report {
     fn text(&self) -> String {
         let Some(times) = Distribution::of(self.times_ns.clone()) else {
             return "no job ran\n".to_owned();

@@ -9,17 +9,13 @@ use std::sync::Barrier;
 use arguments::Arguments;
 use clap::Parser as _;
 use report::{Figures, Report};
+use ringfence_victims::command;
 use ringfence_workloads::aggressor::{Pace, Shape, Walk};
+use ringfence_workloads::report::Report as _;
 use ringfence_workloads::{clock, cpu, large_pages};
 
 fn main() -> ExitCode {
-    match run(&Arguments::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("aggressor: {message}");
-            ExitCode::FAILURE
-        }
-    }
+    command::exit("aggressor", run(&Arguments::parse()))
 }
 
 fn run(arguments: &Arguments) -> Result<(), String> {

@@ -95,20 +95,7 @@ pub struct Report {
     pub threads: Vec<Figures>,
 }
 
-impl Report {
-    /// Prints it.
-    ///
-    /// # Errors
-    /// When the standard output takes no more.
-    pub fn print(&self, json: bool) -> Result<(), String> {
-        let text = match json {
-            true => serde_json::to_string_pretty(self).map_err(|error| error.to_string())? + "\n",
-            false => self.text(),
-        };
-        let printed = std::io::stdout().write_all(text.as_bytes());
-        printed.map_err(|error| format!("cannot write to the standard output: {error}"))
-    }
-
+impl ringfence_workloads::report::Report for Report {
     fn text(&self) -> String {
         let mut text = String::new();
         for thread in &self.threads {
